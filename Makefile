@@ -76,7 +76,7 @@ bench-record: $(VENV)/installed-dev  ## say what got slower since the stored run
 bench-smoke: $(VENV)/installed-dev  ## run all benchmarks on tiny tables, to see whether they work (a minute)
 	$(BIN)/python -m benchmarks --smoke
 
-papers: $(VENV)/installed-dev  ## measure the papers' tables again, into docs/results (hours; resumable)
+papers: $(VENV)/installed-dev  ## measure the papers' tables again, into docs/measurements (hours; resumable)
 	$(BIN)/python -m benchmarks.papers $(ARGS)
 
 papers-quick: $(VENV)/installed-dev  ## the same for the small tables only, into build/papers (minutes)

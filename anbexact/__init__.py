@@ -11,14 +11,6 @@ from typing import Any as _Any
 _collects = _gc.isenabled()
 _gc.disable()  # imports create many objects but no garbage; searching for it takes a tenth of the time
 try:
-    from anbexact.averaging import (
-        NearOptimal,
-        RelearnedLeaveOneOut,
-        StructurePosterior,
-        near_optimal,
-        relearned_leave_one_out,
-        structure_posterior,
-    )
     from anbexact.classifiers import (
         AdditiveClassifier,
         ANBClassifier,
@@ -33,8 +25,8 @@ try:
         RefittedClassifier,
         TANClassifier,
     )
-    from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
-    from anbexact.inputs.universal_measure import UniversalMeasure
+    from anbexact.models.network.universal_measure import UniversalMeasure
+    from anbexact.models.structure import Certificate, Structure
     from anbexact.scores import BDeu
     from anbexact.search import (
         SearchTooLargeError,
@@ -46,7 +38,15 @@ try:
         learn_tan,
     )
     from anbexact.search.exact.verify import verify
-    from anbexact.structures.structure import Certificate, Structure
+    from anbexact.search.posterior import (
+        NearOptimal,
+        RelearnedLeaveOneOut,
+        StructurePosterior,
+        near_optimal,
+        relearned_leave_one_out,
+        structure_posterior,
+    )
+    from anbexact.tables.cuts import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
     from anbexact.tables.table import DiscreteTable
     from anbexact.tables.vocabulary import Vocabulary
 finally:
@@ -100,8 +100,8 @@ __all__ = [
 
 
 def load(path: str | _pathlib.Path) -> DiscreteClassifier:
-    """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.persistence.classifiers.load`."""
-    from anbexact.persistence.classifiers import load
+    """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.files.classifiers.load`."""
+    from anbexact.files.classifiers import load
 
     return load(path)
 

@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-from anbexact.drawing.markup import VOID
+from anbexact.show.svg.markup import VOID
 
 
 class Page(HTMLParser):

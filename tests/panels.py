@@ -7,10 +7,10 @@ from importlib.resources import files
 
 import pytest
 
-from anbexact.report.evidence_panel import described
+from anbexact.show.report.evidence_panel import described
 
 ENGINE, DRAWS, AVERAGES = (
-    files("anbexact.report.page").joinpath("static", name) for name in ("engine.js", "draws.js", "averages.js")
+    files("anbexact.show.report.page").joinpath("static", name) for name in ("engine.js", "draws.js", "averages.js")
 )
 RUN = """
 global.anbexactEngine = require(process.argv[1]);

@@ -29,7 +29,7 @@ class TableOfRows(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Where the counts of pairs lie; the attributes are those of :class:`~anbexact.networks.aode.PairCounts`."""
+    """Where the counts of pairs lie; the attributes are those of :class:`~anbexact.models.aode.PairCounts`."""
 
     rows: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
@@ -204,7 +204,7 @@ def pair_ratios(weights, layout, ess, rows, arcs, roots):
     Parameters
     ----------
     weights : float64
-        Weights of all pairs of states with every class; see :class:`~anbexact.networks.aode.PairCounts`.
+        Weights of all pairs of states with every class; see :class:`~anbexact.models.aode.PairCounts`.
     layout : Pairs
         Where they lie.
     ess : float

@@ -243,8 +243,8 @@ def changes_to_class(
     most_nodes : int
         Nodes that are searched at most, for each number of changes.
     lead : (rows,) float64
-        Not -inf for rows that stay as they are. For the others, it receives the least log odds of the class against
-        another after the changes; -inf where none suffice.
+        -inf for the rows to change, anything else for rows that stay as they are. For the rows to change, it receives
+        the least log odds of the class against another after the changes; -inf where none suffice.
     proved : (rows,) bool
         Receives whether fewer changes do not suffice (or, where none are found, that none do).
     """

@@ -226,10 +226,10 @@ def _write_kept(net, plan, state, roles, cells, out, t):
 
 @inner
 def _max_first(plan, clique, cells, powers, first, second):
-    """Maximise over the first variable of a clique: write ln max to its message, the state to ``powers`` beside it.
+    """Maximise over the first variable of a clique: write ln max to its message.
 
-    Of states that are equally probable, the one whose explanation comes first is taken. ``first`` and ``second`` are
-    room for two explanations.
+    The state is written to the same place in ``powers``. Of states that are equally probable, the one whose
+    explanation comes first is taken. ``first`` and ``second`` are room for two explanations.
     """
     table = plan[TABLES, clique]
     states = plan[DIMS, plan[AXIS_FIRSTS, clique]]

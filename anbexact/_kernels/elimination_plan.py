@@ -5,7 +5,7 @@ eliminate one, all factors with it are multiplied into a table over its clique, 
 message to the clique of the first of the remaining variables that is eliminated next.
 
 A network is an integer array ``net`` and an array ``logs`` of the factors' logarithms, parents before their children.
-A plan is an integer array ``plan``, with a matrix ``near`` beside it. They are two arrays, not many, because each
+A plan consists of an integer array ``plan`` and a matrix ``near``. They are two arrays, not many, because each
 array that is passed has its owners counted, which would take longer than the work on it.
 """
 

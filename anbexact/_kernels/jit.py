@@ -1,10 +1,10 @@
-"""How kernels are compiled: with the interpreter lock released, and kept on disk where a folder can be written."""
+"""How kernels are compiled: without the interpreter lock, and saved on disk if there is a writable folder."""
 
 from numba import njit
 
 
 def _is_kept() -> bool:
-    """Whether numba finds a folder for compiled code: beside the source, the user's own, or ``NUMBA_CACHE_DIR``."""
+    """Whether numba finds a writable folder: that of the source, the user's cache folder, or ``NUMBA_CACHE_DIR``."""
     try:
         njit(cache=True)(_is_kept)
     except RuntimeError as error:
@@ -26,4 +26,4 @@ call would crash the interpreter.
 """
 
 inlined = njit(cache=KEPT, nogil=True, inline="always")
-"""Decorator of what becomes a part of the kernels that call it."""
+"""Decorator of functions that are compiled into the kernels that call them."""

@@ -1,4 +1,4 @@
-"""Dataclasses that are pickled and copied without what was derived from them."""
+"""Dataclasses whose pickles and copies contain nothing but their fields."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class ByFields:
-    """Base of dataclasses of which a pickle or copy has the fields alone; cached properties are computed again.
+    """Base of dataclasses that are pickled and copied without cached properties, which are computed again.
 
-    So what a file holds does not depend on which questions were asked before, and has no cycles.
+    The content of a file therefore does not depend on what was computed before it was written, and has no cycles.
     """
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How long numba has been compiling: no deadline should count it, no estimate rest on it, and people are told."""
+"""How long numba has been compiling, which deadlines and estimates must not count, and what users are told of it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ COMPILED_SECONDS = 0.2
 """Seconds from which a kernel was compiled, and not loaded from disk."""
 ONCE = "anbexact: compiling, once: the first use after installation takes some seconds longer"
 ALWAYS = (
-    "compiled code cannot be kept, since no folder for it can be written; every process compiles again, which takes "
-    "seconds to minutes: set the environment variable NUMBA_CACHE_DIR to a folder that can be written and lasts"
+    "compiled code cannot be saved, because there is no writable folder for it, and every process compiles again, "
+    "which takes seconds to minutes: set the environment variable NUMBA_CACHE_DIR to a writable folder that persists"
 )
 
 
@@ -54,7 +54,7 @@ class _Compilation(Listener):
                 self._tell(event, took)
 
     def _tell(self, event: Event, seconds: float) -> None:
-        """Say once that kernels are being compiled: to people who watch, or to everybody if it is not for good."""
+        """Say once that kernels are being compiled: in an interactive session, or always if the code is not saved."""
         if self._told or seconds < COMPILED_SECONDS:
             return
         kernel = getattr((event.data or {}).get("dispatcher"), "py_func", None)

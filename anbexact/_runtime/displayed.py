@@ -1,13 +1,28 @@
-"""What notebooks ask a value for."""
+"""How values are shown: they only name what is asked for, since importing the package need not load drawings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 def shown(thing: object) -> str:
-    """Return a value as HTML for a notebook, by its type; see :func:`anbexact.displays.by_type.html`."""
-    from anbexact.displays import html  # drawn only when it is shown: importing the package need not load drawings
+    """Return a value as HTML for a notebook, by its type; see :func:`anbexact.show.notebook.by_type.html`."""
+    from anbexact.show.notebook import html
 
     return html(thing)
+
+
+def drawn(shapes: Sequence[Any], most: int | None) -> Figure:
+    """Return shapes of a smooth refit as a figure; see :func:`anbexact.show.figures.logit_shapes.plot_shapes`."""
+    from anbexact.show.figures.logit_shapes import plot_shapes
+
+    return plot_shapes(shapes, most=most)
 
 
 class Displayed:
@@ -15,3 +30,11 @@ class Displayed:
 
     def _repr_html_(self) -> str:
         return shown(self)
+
+
+class DisplayedFrame(Displayed, pd.DataFrame):
+    """A frame with a display of its own; whatever is made of it is a plain frame."""
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame

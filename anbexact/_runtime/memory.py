@@ -13,26 +13,26 @@ import psutil
 from anbexact._runtime.share import jobs_at_once
 
 ANSWER_HOLDS = 0.05
-"""Seconds for which an answer of the system is used again: asking takes 0.3 ms, and a small fit asks seven times."""
+"""Seconds for which the system's answer is used again, as asking takes 0.3 ms and a small fit asks seven times."""
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-"""Where Linux shows groups of processes with a limit in common, and which of them this process is in."""
+"""Where Linux shows its control groups, which limit the memory of processes, and the groups of this process."""
 LIMIT_FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
-"""What a group may use and what it uses, by the folder of version 2 and of version 1."""
+"""The files of a control group's limit and use, by the folder below ``GROUPS``: of version 2, and of version 1."""
 FILE_CACHE = ("inactive_file", "active_file", "slab_reclaimable")
-"""What a group uses for copies of files, which are given back when memory is needed."""
+"""Memory in which a group caches files, and which the system reclaims when it is needed."""
 _answer = (-ANSWER_HOLDS, 0)
 
 
 class SearchTooLargeError(MemoryError):
-    """A search needs more memory than allowed: it was refused before it started, or memory ran out during it."""
+    """A search needs more memory than allowed; it was refused before it started, or memory ran out during it."""
 
 
 def available_memory() -> int:
-    """Return the bytes that can be used now: of the machine, or of what the container or the process is allowed.
+    """Return how many bytes of memory can be used now.
 
-    The least of what is free on the machine, in every group of processes (cgroup) around this one, and up to the
-    limits of its addresses and of its data (``ulimit -v`` and ``-d``). Where several jobs run at the same time, a
-    job's part of them.
+    This is the least of what is free on the machine, what is left to every control group (cgroup) that contains this
+    process, and what is left up to the process's own limits (``ulimit -v`` and ``-d``). If several jobs run at the
+    same time, it is one job's share.
     """
     global _answer
     if monotonic() - _answer[0] > ANSWER_HOLDS:
@@ -44,17 +44,17 @@ def available_memory() -> int:
 
 @contextmanager
 def refused_without_memory(doing: str) -> Iterator[None]:
-    """Turn a failure of the system to give memory within into a refusal that says what helps.
+    """Turn a failed allocation within the block into an error that says what helps.
 
     Parameters
     ----------
     doing : str
-        What is being done.
+        What is being done, such as ``"fitting the pool"``.
 
     Raises
     ------
     SearchTooLargeError
-        If memory runs out. What this package itself refuses says why, and is raised as it is.
+        If memory runs out. A `MemoryError` that this package raised itself already says why, and is left as it is.
     """
     try:
         yield
@@ -62,20 +62,20 @@ def refused_without_memory(doing: str) -> Iterator[None]:
         if not is_from_system(error):
             raise
         raise SearchTooLargeError(
-            f"memory ran out while {doing}: give max_parents= (with 2 or 3, there are few parent sets), select "
+            f"memory ran out while {doing}: pass max_parents= (with 2 or 3, there are fewer parent sets), select "
             "features or rows first, use a NaiveBayesClassifier, or allow the process more memory"
         ) from error
 
 
 def is_from_system(error: MemoryError) -> bool:
-    """Whether memory ran out, in numpy, numba, pyarrow or anywhere; what this package refuses says why."""
+    """Whether an allocation failed (in Python, numpy, numba or pyarrow), and it is not this package that refuses."""
     return not error.args or "alloc" in str(error).lower()
 
 
 def _free_in_groups(total: int) -> Iterator[int]:
-    """Yield the bytes left in every group around this process that is allowed less than the machine has.
+    """Yield the bytes left to every control group around this process whose limit is below the machine's memory.
 
-    A container may see its own group only, under another path.
+    A container may see only its own group, as the root.
     """
     paths = dict.fromkeys(LIMIT_FILES, "/")
     with suppress(OSError):

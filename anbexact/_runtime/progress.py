@@ -29,7 +29,7 @@ def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progre
     Parameters
     ----------
     stream : text stream, optional
-        Where to. Where there is none, nothing is written.
+        Where to write. If there is no such stream, nothing is written.
     after : float, default 0.0
         Seconds, from now, before which nothing is written.
     """
@@ -75,7 +75,7 @@ class _Several:
 
 @contextmanager
 def several_searches(at_most: int) -> Iterator[None]:
-    """Let the progress of searches within say which of how many they are, and appear when all of them take long."""
+    """Number the searches within the block in their progress, and show it once they have taken long together."""
     token = _several.set(_Several(at_most, time.monotonic()))
     try:
         yield
@@ -84,9 +84,10 @@ def several_searches(at_most: int) -> Iterator[None]:
 
 
 def progress_of(verbose: int) -> Progress | None:
-    """Return what is called with the progress of long work: always above 0, for those who watch at 0, never below.
+    """Return the callback for the progress of long work, or None.
 
-    Within :func:`several_searches`, every call begins another search.
+    It always shows progress if ``verbose`` is above 0, only on a terminal or in a notebook if it is 0, and never if
+    it is below 0. Within :func:`several_searches`, every call begins another search.
     """
     several = _several.get()
     if several is not None:
@@ -111,10 +112,10 @@ def is_watched(stream: TextIO | None) -> bool:
 
 
 def _is_open(stream: TextIO | None) -> TypeGuard[TextIO]:
-    """Whether a stream can be written to; programs without a console have none, or objects that only write."""
+    """Whether a stream exists and is open; in programs without a console, standard streams may be None."""
     return stream is not None and not getattr(stream, "closed", False)
 
 
 def takes_every_character(stream: TextIO | None) -> bool:
-    """Whether a stream has an encoding of Unicode, or none."""
+    """Whether a stream can express every character: its encoding is one of Unicode, or it has none."""
     return (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")

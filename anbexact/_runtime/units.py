@@ -9,7 +9,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def agreeing(number: int, one: str, several: str) -> str:
-    """Return the form of a verb for so many."""
+    """Return the word that agrees with a number, such as ``is`` or ``are``."""
     return one if number == 1 else several
 
 
@@ -19,14 +19,14 @@ def with_article(noun: str) -> str:
 
 
 def number_text(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, and all that stand before the decimal point.
+    """Return a number with so many significant digits, but with all digits before the decimal point.
 
     Examples
     --------
     >>> number_text(1234567.8, 4), number_text(12.3456, 4), number_text(2.5e30, 4)
     ('1,234,568', '12.35', '2.5e+30')
     """
-    whole = 10.0**digits <= abs(value) < 1e15
+    whole = 10.0**digits <= abs(float(f"{value:.{digits}g}")) < 1e15
     return f"{value:,.0f}" if whole else f"{value:,.{digits}g}"
 
 

@@ -9,16 +9,16 @@ from types import FrameType
 
 PACKAGE_NAME = "anbexact"
 OUTER_PACKAGES = ("sklearn", "joblib", "concurrent", "threading", "numba", "contextlib")
-"""Packages whose frames lie between a caller and a fit that a meta-estimator asks for, or what the compiler says."""
+"""Packages whose frames may lie between the user's line and a warning: meta-estimators, workers and the compiler."""
 _given: set[tuple[str, int, str]] = set()
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn, from the innermost line outside this package, scikit-learn and joblib.
 
-    Cross-validation and meta-estimators fit parts of the same data many times, and scikit-learn forgets in between
-    which warnings were shown. Where such a fit is under way, a warning that differs from an earlier one by numbers,
-    names and their lists alone is not repeated for the same line, unless the warning filters ask for every one.
+    Cross-validation and meta-estimators fit parts of the same data many times, and scikit-learn resets in between
+    which warnings were shown. During such a fit, a warning that differs from an earlier one for the same line only in
+    numbers and names is not repeated, unless the warning filters ask for every one.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _without_details(text: str) -> str:
-    """Return a message without numbers, names, parentheses, and the forms of words that agree with them."""
+    """Return a message without numbers, names and parentheses, and with one form of words that agree with them."""
     while (shorter := re.sub(r"'[^']*'|\([^()]*\)|\d[\d.,]*", "", text)) != text:
         text = shorter
     words = re.findall(r"\w+", text)

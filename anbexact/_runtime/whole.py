@@ -1,4 +1,4 @@
-"""Methods that change an object wholly or, if they fail, not at all."""
+"""Methods that change an object completely or, if they fail, not at all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def all_or_nothing(method: Method) -> Method:
-    """Return a method that, whatever it raises, leaves its object with the attributes that it had before the call.
+    """Decorate a method so that an exception restores the attributes that the object had before the call.
 
-    A ``fit`` stores what it learns in several attributes. If it fails between two of them (by an error, a warning
-    that filters turn into an error, or an interrupt from the keyboard), what was fitted before stays as it was, and
-    what was not fitted is not fitted afterwards. This holds for attributes that the method sets or deletes; it must
-    not change their values in place.
+    A ``fit`` stores what it learns in several attributes. If it fails between two of them (because of an error, a
+    warning that filters turn into an error, or Ctrl-C), a fitted object keeps its earlier fit, and an unfitted one
+    remains unfitted. The method may set and delete attributes, but must not change their values in place.
     """
 
     @wraps(method)

@@ -1,4 +1,4 @@
-"""Stand-in for ``anbexact.adapters`` in the project's folder, where its files lie beside ``anbexact/``.
+"""Stand-in for ``anbexact.adapters`` in the project's folder, where its files lie next to ``anbexact/``.
 
 An installed package has those files here. With this stand-in ``import anbexact.adapters`` also works from the
 project's folder, which hides an installed package.

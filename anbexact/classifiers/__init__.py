@@ -14,21 +14,21 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
 from anbexact.classifiers.class_parameters import MinimalClassParametersClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
-from anbexact.classifiers.em_record import EMRecord
 from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.fsanb import FSANBClassifier
-from anbexact.classifiers.greedy import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
 from anbexact.classifiers.kdb import KDBClassifier
-from anbexact.classifiers.logit_fan import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.pooled import PooledClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
-from anbexact.classifiers.selective_kdb import SelectiveKDBClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.classifiers.weighted_naive_bayes import WeightedNaiveBayesClassifier
-from anbexact.classifiers.wrappers import BSEJClassifier, FSSJClassifier, TANHCClassifier
+from anbexact.models.em.record import EMRecord
+from anbexact.rivals.greedy_classifiers import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
+from anbexact.rivals.logit_fan import LogitFANClassifier, PrunedNaiveBayesClassifier
+from anbexact.rivals.selective_kdb import SelectiveKDBClassifier
+from anbexact.rivals.weighted_naive_bayes import WeightedNaiveBayesClassifier
+from anbexact.rivals.wrappers import BSEJClassifier, FSSJClassifier, TANHCClassifier
 
 __all__ = [
     "A2DEClassifier",

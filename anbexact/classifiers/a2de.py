@@ -5,9 +5,9 @@ from __future__ import annotations
 from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.inputs.training import TrainingColumns
-from anbexact.networks.a2de import A2DE, TripleCounts, count_triples
+from anbexact.models.a2de import A2DE, TripleCounts, count_triples
 from anbexact.scores import BDeu
+from anbexact.tables.training import TrainingColumns
 
 
 @parameter_group
@@ -58,7 +58,7 @@ class A2DEClassifier(A2DEParameters, TableClassifier):
     ----------
     counts_ : TripleCounts
         Weighted counts of all pairs and triples of features with the class
-        (:class:`~anbexact.networks.a2de.TripleCounts`).
+        (:class:`~anbexact.models.a2de.TripleCounts`).
     ess_ : float
         The value of ``ess`` in ``fit``.
 

@@ -11,12 +11,12 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import smoothed_model
 from anbexact.classifiers.refitted import RefittedClassifier
-from anbexact.logit.refine import INTERVALS, check_intervals
-from anbexact.logit.refit import check_max_iter
-from anbexact.logit.smooth import check_interactions, check_smooth
+from anbexact.models.logit.refit import check_max_iter
+from anbexact.models.smooth.refine import INTERVALS, check_intervals
+from anbexact.models.smooth.refit import check_interactions, check_smooth
 
 if TYPE_CHECKING:
-    from anbexact.logit.model import LogitModel
+    from anbexact.models.logit.model import LogitModel
 
 
 @parameter_group
@@ -39,7 +39,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     feature, and one for every family of the network with several features. Naive Bayes gives main effects only, a TAN
     gives a tree of pairs, and an exact ANB gives the interactions of the network with the highest score. The fit
     maximises the conditional log likelihood of the classes minus a penalty on the slope and the curvature of the
-    shapes; see :meth:`anbexact.adapters.LogitModel.refit` and ``docs/smooth-shapes.md``.
+    shapes; see :meth:`anbexact.adapters.LogitModel.refit` and ``docs/guides/smooth-shapes.md``.
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         (0.1 to 3) chosen by cross-validation, and draws shapes not to 0 but to a share of the log odds of naive
         Bayes: a quarter, or 0, a half or three quarters where these predict left-out rows better by a standard error.
         With up to 2,000 rows and quick fits, it penalises slopes alone if this is better by a standard error, too.
-        ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping gives
-        those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and ``"interaction"``, each
-        as a number or by feature, and the share as ``"centre"``:
-        ``{"slope": {"age": 5.0, "dose": 0.5}, "centre": 0.25}``.
+        ``docs/guides/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping
+        gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and ``"interaction"``,
+        each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0, "dose": 0.5},
+        "centre": 0.25}``.
     interactions : {"families", "pairs", "none"}, default "families"
         Whether there are shapes of all features of a family together (and of each child with each of its feature
         parents, where intervals are finer for these two), of each child and parent alone, or of single features.

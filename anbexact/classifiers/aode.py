@@ -8,9 +8,9 @@ from typing import Any
 from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.inputs.training import TrainingColumns
-from anbexact.networks.aode import AODE, PairCounts, count_pairs
+from anbexact.models.aode import AODE, PairCounts, count_pairs
 from anbexact.scores import BDeu
+from anbexact.tables.training import TrainingColumns
 
 
 @parameter_group
@@ -62,7 +62,7 @@ class AODEClassifier(AODEParameters, TableClassifier):
     Attributes
     ----------
     counts_ : PairCounts
-        Weighted counts of all pairs of features with the class (:class:`~anbexact.networks.aode.PairCounts`).
+        Weighted counts of all pairs of features with the class (:class:`~anbexact.models.aode.PairCounts`).
     ess_, min_weight_ : float
         The values of ``ess`` and ``min_weight`` in ``fit``.
 

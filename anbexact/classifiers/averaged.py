@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact.averaging.averaged_intervals import averaged_intervals
-from anbexact.averaging.averaged_model import ESS_GRID, AveragedModel, Averaging
-from anbexact.averaging.structure_posterior import PRIORS
 from anbexact.classifiers.parameters import EdgeParameters, TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.inputs.prediction import check_choice
-from anbexact.inputs.training import TrainingColumns
-from anbexact.networks.table_draws import check_draws
+from anbexact.models.network.table_draws import check_draws
+from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
-from anbexact.structures.structure import Structure
+from anbexact.search.posterior.averaged_intervals import averaged_intervals
+from anbexact.search.posterior.averaged_model import ESS_GRID, AveragedModel, Averaging
+from anbexact.search.posterior.structure_posterior import PRIORS
+from anbexact.tables.prediction import check_choice
+from anbexact.tables.training import TrainingColumns
 
 
 @parameter_group
@@ -39,7 +39,7 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
 
     ``P(c, x) = Σ_G P(G | D) P(c, x | G, D)``, where ``P(c, x | G, D)`` is the prediction of network G with expected a
     posteriori tables. The probabilities of a single network, even one that is proved optimal, ignore other networks
-    that may be almost as probable. Here all of them contribute. See ``docs/how-sure.md``.
+    that may be almost as probable. Here all of them contribute. See ``docs/background/how-sure.md``.
 
     There is no single structure, and therefore no explanations and no conversions.
 

@@ -9,8 +9,8 @@ from scipy.special import expit
 from anbexact.classifiers.derived_tables import DerivedTablesClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.networks.network import TableNetwork
-from anbexact.parameters.tables import ConditionalTable, Tables
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.scores import Score
 from anbexact.tables.table import DiscreteTable
 

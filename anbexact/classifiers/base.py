@@ -14,40 +14,40 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.deadline import Deadline
+from anbexact.classifiers.choosing.sample_size import PLAIN, Learn, Learned, Learner, Validation, learn_structure
+from anbexact.classifiers.choosing.table_strengths import Split, chosen_strengths, time_for_structure
 from anbexact.classifiers.counting import Counting
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
-from anbexact.classifiers.sample_size import PLAIN, Learn, Learned, Learner, Validation, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.classifiers.table_strengths import Split, chosen_strengths, time_for_structure
-from anbexact.discretize import Cuts
-from anbexact.inputs.prediction import check_choice
-from anbexact.inputs.training import TrainingColumns
-from anbexact.networks.estimation import ESTIMATES, HIERARCHICAL, Estimation
-from anbexact.networks.explanation import Explanations
-from anbexact.networks.model import Model
-from anbexact.networks.network import Network, TableNetwork
-from anbexact.networks.table_draws import check_draws, explained_intervals, probability_intervals
-from anbexact.parameters.counts import Counts, count_families
-from anbexact.parameters.hierarchical import Strengths
-from anbexact.parameters.tables import Tables
+from anbexact.models.model import Model
+from anbexact.models.network.estimation import ESTIMATES, HIERARCHICAL, Estimation
+from anbexact.models.network.explanation import Explanations
+from anbexact.models.network.network import Network, TableNetwork
+from anbexact.models.network.table_draws import check_draws, explained_intervals, probability_intervals
+from anbexact.models.parameters.counts import Counts, count_families
+from anbexact.models.parameters.hierarchical import Strengths
+from anbexact.models.parameters.tables import Tables
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.scores.registry import SCORES, no_score
 from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.structures.structure import Structure
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.missing import check_missing_class
+from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import DiscreteTable
+from anbexact.tables.training import TrainingColumns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from anbexact.classifiers.em_record import EMRecord
     from anbexact.classifiers.fixed import FixedStructureClassifier
     from anbexact.explanations.family_sum import FamilySum
-    from anbexact.logit.model import LogitModel
+    from anbexact.models.em.record import EMRecord
+    from anbexact.models.logit.model import LogitModel
 
 
 def _check_ess(name: str, value: Any) -> None:
@@ -72,27 +72,27 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         the learned structure; for other scores it is 1, with ``smoothing="auto"``. With a total weight below 1,000,
         the choice is cross-validated against 1. This takes two to five searches, and up to eleven more with few rows.
         Where an exact search would take more than half a second, these searches are limited to two feature parents,
-        and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
-        ``docs/equivalent-sample-size.md``. The papers use 1.0.
+        and one exact search follows. See :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and
+        ``docs/background/equivalent-sample-size.md``. The papers use 1.0.
     missing_class : {"error", "em"}, default "error"
         How rows without a class are treated in training: they are refused, or used for learning by expectation
         maximisation. ``"em"`` can be combined with ``handle_missing="em"`` or ``"own_state"``; see
-        ``docs/incomplete-rows.md``.
+        ``docs/guides/incomplete-rows.md``.
     parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
-        How the conditional tables are estimated: by :func:`~anbexact.parameters.tables.eap_tables`, ``ml_tables``,
-        ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
-        :class:`~anbexact.scores.ACLL`), or :func:`~anbexact.parameters.hierarchical.hierarchical_tables`, for
-        networks with many parents: each row of a table is shrunk towards the corresponding row with one parent fewer.
-        The strength of this shrinkage is chosen by ten-fold cross-validation, in which the structure is learned
-        again; with fewer than 4,000 rows, this is done twice.
-        Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with probability 0 for every class then gets
-        the first class and NaN probabilities, with a warning.
+        How the conditional tables are estimated: by :func:`~anbexact.models.parameters.tables.eap_tables`,
+        ``ml_tables``, ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if
+        that is an :class:`~anbexact.scores.ACLL`), or
+        :func:`~anbexact.models.parameters.hierarchical.hierarchical_tables`, for networks with many parents: each row
+        of a table is shrunk towards the corresponding row with one parent fewer. The strength of this shrinkage is
+        chosen by ten-fold cross-validation, in which the structure is learned again; with fewer than 4,000 rows, this
+        is done twice. Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with probability 0 for every
+        class then gets the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None
         Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"`` chooses the value
         that predicts each training row best from the other rows (see
-        :func:`~anbexact.parameters.smoothing.best_smoothing`). With a total weight below 1,000, it instead chooses
-        the value that predicts held-out rows best in 5 folds, in each of which the structure is learned again. None:
-        the value of ``ess``.
+        :func:`~anbexact.models.parameters.smoothing.best_smoothing`). With a total weight below 1,000, it instead
+        chooses the value that predicts held-out rows best in 5 folds, in each of which the structure is learned
+        again. None: the value of ``ess``.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     def _learn_completing(self, table: IncompleteTable, cut_points: dict[Hashable, Cuts]) -> TableNetwork:
         """Return the network of rows with missing cells, by expectation maximisation."""
-        from anbexact.classifiers.gaps import learn_from_gaps
+        from anbexact.classifiers.completing import learn_from_gaps
 
         network, self.em_ = learn_from_gaps(self, self._structure_learner, self._strengths, table, cut_points)
         return network
@@ -311,7 +311,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         -------
         list of Explanation
             One explanation per row. Print it, or use its ``terms``; ``to_frame()`` of the list returns the terms of
-            all rows. See :class:`~anbexact.networks.explanation.Explanation`. Terms of measured columns are
+            all rows. See :class:`~anbexact.models.network.explanation.Explanation`. Terms of measured columns are
             differences of log densities.
 
         Raises
@@ -362,7 +362,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     def to_logit(self, X: Any = None, sample_weight: Any = None, *, intervals: Any = None) -> LogitModel:
         """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""
-        from anbexact.adapters.logit import to_logit
+        from anbexact.adapters.statsmodels.logit import to_logit
 
         return to_logit(self, X, sample_weight, intervals=intervals)
 

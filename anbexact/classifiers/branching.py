@@ -8,9 +8,9 @@ from typing import Any
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import BranchingParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search import learn_ckg, learn_fan, learn_tan
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 

@@ -6,10 +6,10 @@ from collections.abc import Hashable
 
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search import learn_gbn, learn_mcp
 from anbexact.search.exact.class_parameters import class_parameters
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 

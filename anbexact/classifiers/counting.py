@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.networks.drift import Drift, measure_drift
-from anbexact.networks.network import Network, TableNetwork
+from anbexact.models.network.drift import Drift, measure_drift
+from anbexact.models.network.network import Network, TableNetwork
 from anbexact.tables.table import check_weights
 
 NOT_MERGED = "densities of a universal measure depend on the number of rows and cannot be counted separately"
@@ -48,8 +48,8 @@ class Counting(TableClassifier):
         Parameters
         ----------
         *others : NetworkClassifier
-            Fitted classifiers with the same variables, states, cut points, arcs, scores and equivalent sample sizes,
-            whether copied, pickled or loaded from files in between. A row that two of them have counted counts twice.
+            Fitted classifiers with the same variables, states, cut points, arcs, scores and equivalent sample sizes.
+            They may be copies or come from files. A row that two of them have counted counts twice.
 
         Returns
         -------
@@ -59,7 +59,7 @@ class Counting(TableClassifier):
         ------
         ValueError
             If the classifiers differ in one of these, which the message names, if they have no counts, or if their
-            score is a conditional likelihood, which does not follow from counts. Nothing is added then.
+            score is a conditional likelihood, which does not follow from counts. In this case, nothing is added.
         """
         check_is_fitted(self)
         network: Any = self.model_

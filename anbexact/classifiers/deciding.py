@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact.explanations import decisions
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -24,10 +26,8 @@ class Deciding:
 
     def _adjusted(self, log_posterior: npt.NDArray[np.float64], class_prior: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row) with other shares of the classes; see :meth:`decide`."""
-        from anbexact.explanations.decisions import check_class_prior, with_class_prior
-
-        after = check_class_prior(class_prior, self.classes_.tolist())
-        return with_class_prior(log_posterior, self.class_prior_, after)
+        after = decisions.check_class_prior(class_prior, self.classes_.tolist())
+        return decisions.with_class_prior(log_posterior, self.class_prior_, after)
 
     def decide(
         self,
@@ -84,8 +84,6 @@ class Deciding:
         Elkan, *The foundations of cost-sensitive learning*, IJCAI 2001; Chow, *On optimum recognition error and
         reject tradeoff*, IEEE Transactions on Information Theory 16 (1970).
         """
-        from anbexact.explanations import decisions
-
         given = [name for name, of in (("costs", costs), ("utilities", utilities), ("thresholds", thresholds))
                  if of is not None]  # fmt: skip
         if len(given) > 1:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.discretize import Cuts
-from anbexact.networks.estimation import Estimation
-from anbexact.networks.network import TableNetwork
-from anbexact.parameters.tables import Tables
+from anbexact.models.network.estimation import Estimation
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.tables import Tables
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search import learn_naive_bayes
-from anbexact.structures.structure import Structure
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable
 
 

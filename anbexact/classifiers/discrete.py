@@ -18,10 +18,10 @@ from anbexact._runtime.warn import warn
 from anbexact.classifiers.deciding import Deciding
 from anbexact.classifiers.documentation import complete_docstring
 from anbexact.classifiers.parameters import named_constructor
-from anbexact.discretize import Cuts
-from anbexact.inputs.labels import read_labels
-from anbexact.inputs.reader import Reader
-from anbexact.tables.parts import as_pandas, chosen_columns, parts_of
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.frames.parts import as_pandas, chosen_columns, parts_of
+from anbexact.tables.labels import read_labels
+from anbexact.tables.reader import Reader
 from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
@@ -157,7 +157,7 @@ class DiscreteClassifier(
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""
-        from anbexact.persistence.classifiers import save
+        from anbexact.files.classifiers import save
 
         save(self, path)
 

@@ -9,19 +9,19 @@ from typing import Any
 
 from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.choosing.limits import affordable_limit
+from anbexact.classifiers.choosing.sample_size import Learn
 from anbexact.classifiers.measured import MeasuredClassifier
-from anbexact.classifiers.memory import affordable_limit
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.sample_size import Learn
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.scores.capabilities import default_max_parents
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.constraints import most_required_parents
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import affordable_parents
-from anbexact.structures.structure import Structure
-from anbexact.tables.counted_table import CountedTable
+from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 REPEATED_SEARCH_SECONDS = 0.5

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from anbexact.inputs.prediction import check_choice
-from anbexact.inputs.reader import Reader
+from anbexact.tables.prediction import check_choice
+from anbexact.tables.reader import Reader
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,17 +14,17 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.classifiers.pool_fit import log_posteriors
+from anbexact.classifiers.pooling.learning import log_posteriors
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.discretize import Cuts
-from anbexact.inputs.reader import Reader
-from anbexact.pooling.weights import PoolWeights, shares
+from anbexact.models.pool.weights import PoolWeights, shares
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from anbexact.networks.explanation import Explanations
-    from anbexact.pooling.logit import PooledLogit
+    from anbexact.models.network.explanation import Explanations
+    from anbexact.models.pool.logit import PooledLogit
 
 
 class FittedPool(DiscreteClassifier):
@@ -70,7 +70,7 @@ class FittedPool(DiscreteClassifier):
 
     @property
     def members_(self) -> pd.DataFrame:
-        """The members that were considered, with their weights and outcomes."""
+        """All members that were tried, with their weights and outcomes."""
         return pd.DataFrame(self._considered).set_index("member")
 
     def _logs(self, X: Any) -> Floats:
@@ -144,8 +144,8 @@ class FittedPool(DiscreteClassifier):
         ValueError
             If ``label`` or ``against`` is not a class, or both are the same; or if the members have no common states.
         """
-        from anbexact.classifiers.pool_forms import explained_member
-        from anbexact.pooling.explanation import explain_pool
+        from anbexact.classifiers.pooling.forms import explained_member
+        from anbexact.models.pool.explanation import explain_pool
 
         rows = self._of_common_states().reader_.rows(X)
         members = [
@@ -175,10 +175,10 @@ class FittedPool(DiscreteClassifier):
         UserWarning
             If a member models columns by densities: the regression then has the posterior of its discrete form.
         """
-        from anbexact.classifiers.pool_forms import member_terms
-        from anbexact.pooling.logit import PooledLogit
-        from anbexact.pooling.reading import Reading
-        from anbexact.pooling.union import union_of_terms
+        from anbexact.classifiers.pooling.forms import member_terms
+        from anbexact.models.pool.logit import PooledLogit
+        from anbexact.models.pool.reading import Reading
+        from anbexact.models.pool.union import union_of_terms
 
         common = self._of_common_states()
         network = common.model_.discrete()
@@ -193,8 +193,8 @@ class FittedPool(DiscreteClassifier):
         """Return the network on the common states of the members; refuse a pool without common states."""
         check_is_fitted(self)
         if self.common_ is None:
-            from anbexact.classifiers.pool_forms import reading_of
-            from anbexact.pooling.reading import common_refinement
+            from anbexact.classifiers.pooling.forms import reading_of
+            from anbexact.models.pool.reading import common_refinement
 
             common_refinement([reading_of(model) for _, model in self.estimators_])
             raise ValueError("the members of this pool have no common states")

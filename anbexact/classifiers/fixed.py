@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.choosing.sample_size import later_corrected
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
 from anbexact.classifiers.registry import register_classifier
-from anbexact.classifiers.sample_size import later_corrected
-from anbexact.inputs.training import TrainingColumns
-from anbexact.logit.closure import obstacles
-from anbexact.logit.refit import check_l2
-from anbexact.networks.network import Network, TableNetwork
+from anbexact.models.logit.closure import obstacles
+from anbexact.models.logit.refit import check_l2
+from anbexact.models.network.network import Network, TableNetwork
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search.scoring.totals import total_score
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
+from anbexact.tables.training import TrainingColumns
 
 
 @parameter_group

@@ -11,18 +11,18 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.classifiers.choosing.sample_size import PLAIN, Learn, Learned, Validation
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.sample_size import PLAIN, Learn, Learned, Validation
-from anbexact.parameters.smoothing import best_smoothing
+from anbexact.models.parameters.smoothing import best_smoothing
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
 from anbexact.search import learn_anb
+from anbexact.search.bayes_factor import check_thresholds
 from anbexact.search.constraints import make_constraints
-from anbexact.selection.bayes_factor import check_thresholds
-from anbexact.selection.fsanb import Selection, learn_selected
-from anbexact.structures.structure import Structure
+from anbexact.search.fsanb import Selection, learn_selected
 from anbexact.tables.table import DiscreteTable
 
 
@@ -52,7 +52,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     are required at prediction, but have no influence on the class.
 
     Equivalent sample size and δ are chosen by accuracy in two-fold cross-validation, for which selection and search
-    are repeated in every fold, with EAP tables; see :func:`~anbexact.selection.fsanb.learn_selected`. Cut points are
+    are repeated in every fold, with EAP tables; see :func:`~anbexact.search.fsanb.learn_selected`. Cut points are
     computed from all rows.
 
     Parameters
@@ -61,7 +61,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         Equivalent sample size α of Bayes factors, score and tables, or several values to choose from.
     network_ess : float, optional
         Equivalent sample size of score and tables; by default, that of the Bayes factors. (Sugahara and Ueno seem to
-        use 1 here, and one of three values for the Bayes factors: see ``docs/results``.)
+        use 1 here, and one of three values for the Bayes factors: see ``docs/measurements``.)
     threshold : float or sequence of float, default (3.0, 20.0, 150.0)
         The Bayes factor δ for independence above which a feature is dropped, or several values to choose from.
     required_edges, forbidden_edges : iterable of (parent, child)

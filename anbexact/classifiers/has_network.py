@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
     from anbexact.classifiers.base import NetworkClassifier
-    from anbexact.structures.structure import Structure
+    from anbexact.models.structure import Structure
 
 
 class HasNetwork:
@@ -38,12 +38,12 @@ class HasNetwork:
 
     def to_pgmpy(self) -> DiscreteBayesianNetwork:
         """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
-        from anbexact.adapters.pgmpy import to_pgmpy
+        from anbexact.adapters.pgmpy.networks import to_pgmpy
 
         return to_pgmpy(self)
 
     def __dir__(self) -> list[str]:
-        """List the attributes that there are, ``network_`` only once it is built.
+        """List the attributes, with ``network_`` only once it has been built.
 
         scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read whatever is listed here, and
         scikit-learn's own ``__dir__`` reads it, too, while the network of large tables takes a minute and gigabytes.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search import learn_kdb
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 
@@ -29,7 +29,7 @@ class KDBClassifier(KDBParameters, NetworkClassifier):
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. The features are sorted by ``I(X_i; C)``, the highest first. The feature
     parents π_i of a feature are the k features before it with the highest ``I(X_i; X_j | C)``. See
     :func:`~anbexact.search.learn_kdb`; the threshold of the paper is not supported. With two or more parents,
-    ``parameters="hierarchical"`` usually predicts much better than the default (``docs/scores.md``).
+    ``parameters="hierarchical"`` usually predicts much better than the default (``docs/background/scores.md``).
 
     Parameters
     ----------

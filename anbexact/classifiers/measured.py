@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.inputs.training import TrainingColumns
-from anbexact.inputs.universal_measure import UniversalMeasure
-from anbexact.networks.densities import Densities
-from anbexact.networks.density_counts import count_at_levels, family_levels
-from anbexact.networks.density_network import DensityNetwork
-from anbexact.networks.model import Model
-from anbexact.networks.network import Network
+from anbexact.models.model import Model
+from anbexact.models.network.densities import Densities
+from anbexact.models.network.density_counts import count_at_levels, family_levels
+from anbexact.models.network.density_network import DensityNetwork
+from anbexact.models.network.network import Network
+from anbexact.models.network.universal_measure import UniversalMeasure
 from anbexact.scores import Universal
+from anbexact.tables.training import TrainingColumns
 
 CONTINUOUS = ("discretize", "universal")
 """Treatments of continuous columns, by name."""
@@ -50,9 +50,9 @@ class MeasuredClassifier(NetworkClassifier):
     universal_score_ : Universal or None
         The measure, with the partitions of the continuous columns; None if columns were discretised.
     densities_ : dict or None
-        The density of every variable given its parents; see :class:`~anbexact.networks.densities.FamilyDensity`. With
-        densities, ``conditional_tables_`` does not exist, and ``vocabulary_`` and ``cut_points_`` contain the cells
-        of the finest levels.
+        The density of every variable given its parents; see
+        :class:`~anbexact.models.network.densities.FamilyDensity`. With densities, ``conditional_tables_`` does not
+        exist, and ``vocabulary_`` and ``cut_points_`` contain the cells of the finest levels.
     level_cost_ : float
         Increase in the mean log loss on the training rows, in nats per row, when every variable and its parents are
         restricted to their most probable levels, as in :meth:`to_discrete`; negative if the log loss falls. NaN if
@@ -137,8 +137,8 @@ class MeasuredClassifier(NetworkClassifier):
         """Return the network in which every variable and its parents have only their most probable levels.
 
         Each variable gets the cells of the finest level that is the most probable one in some family; see
-        :func:`~anbexact.networks.probable_levels.most_probable_tables`. This is the network that is exported to other
-        programs. Its log loss on the training rows is higher by ``level_cost_``.
+        :func:`~anbexact.models.network.probable_levels.most_probable_tables`. This is the network that is exported to
+        other programs. Its log loss on the training rows is higher by ``level_cost_``.
 
         Raises
         ------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import ContinuousParameters
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search import learn_naive_bayes
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 

@@ -14,7 +14,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar, dataclass_transform
 
-from anbexact.inputs.universal_measure import UniversalMeasure
+from anbexact.models.network.universal_measure import UniversalMeasure
 from anbexact.search.constraints import Edge
 
 Group = TypeVar("Group")

@@ -20,11 +20,12 @@ from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
+from anbexact.classifiers.choosing.sample_size import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fitted_pool import FittedPool
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
-from anbexact.classifiers.pool_fit import (
+from anbexact.classifiers.pooling.learning import (
     NO_WEIGHT,
     OUT_OF_TIME,
     POOLED,
@@ -38,27 +39,21 @@ from anbexact.classifiers.pool_fit import (
     member_table,
     pool_weights,
 )
-from anbexact.classifiers.pool_members import (
-    AUTO,
-    Member,
-    automatic_members,
-    named_members,
-)
+from anbexact.classifiers.pooling.members import AUTO, Member, automatic_members, named_members
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.sample_size import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
-from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
-from anbexact.inputs.continuous import continuous_columns
-from anbexact.inputs.folds import frame_folds
-from anbexact.inputs.labels import read_target
-from anbexact.inputs.row_weights import advise_on_weights
-from anbexact.inputs.text_columns import as_meant
-from anbexact.inputs.training import record_columns
-from anbexact.pooling.weights import HeldOutLogs, PoolWeights
-from anbexact.tables.columns import Column
-from anbexact.tables.frames import is_frame, is_series
+from anbexact.models.pool.weights import HeldOutLogs, PoolWeights
+from anbexact.tables.class_weights import apply_class_weight, check_class_weight
+from anbexact.tables.cuts.continuous import continuous_columns
+from anbexact.tables.frame_folds import frame_folds
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.reading import is_frame, is_series
+from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
+from anbexact.tables.row_weights import advise_on_weights
 from anbexact.tables.table import Weights, check_weights
+from anbexact.tables.text_columns import as_meant
+from anbexact.tables.training import record_columns
 
 FOLDS, FEWER_FOLDS = 5, 3
 """Default numbers of folds: members learn almost as well from two thirds of many rows."""
@@ -92,12 +87,12 @@ class PooledClassifier(PooledParameters, FittedPool):
     predictions for rows that the members did not learn from: in every fold, each member learns everything again from
     the other rows, including cut points and structure. The fit maximises the conditional log likelihood of the
     held-out rows minus ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that
-    predict well by themselves (:func:`~anbexact.pooling.weights.prior_centre`). The weights need not add up to 1, so
-    the pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
+    predict well by themselves (:func:`~anbexact.models.pool.weights.prior_centre`). The weights need not add up to 1,
+    so the pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
 
     Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
-    see ``docs/pool.md``. Where a cell is missing, every member sums it out under its own network, and the results are
-    pooled.
+    see ``docs/guides/pool.md``. Where a cell is missing, every member sums it out under its own network, and the
+    results are pooled.
 
     Parameters
     ----------
@@ -106,7 +101,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         Bayes, TAN, ANB and kDB, with smooth shapes or without. If columns are cut, the cut points differ between
         members; otherwise, some members are refitted or have more parents. Smooth members with too many coefficients
         and exact searches over too many features are left out. ``members_`` lists the members that were considered,
-        and ``docs/pool.md`` explains the choice.
+        and ``docs/guides/pool.md`` explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3.
@@ -138,8 +133,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     estimators_ : list of (name, classifier)
         The members of the pool, learned from all rows.
     weights_ : (members,) array
-        Their weights, above 0. If the weights of all members are 0, the pool has the first member alone, of weight 0,
-        and predicts the same probabilities, those of ``biases_``, for every row.
+        Their weights, above 0. If all members have weight 0, the pool contains only the first one, with weight 0, and
+        predicts the same probabilities for every row, those of ``biases_``.
     biases_ : (classes,) array
         The constant added to the log odds of every class, in nats; the biases add up to 0.
     ridge_ : float
@@ -219,7 +214,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
-        with abandonable(), heard_once(), refused_without_memory("the pool was fitted"):
+        with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)
@@ -285,8 +280,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
     ) -> FixedStructureClassifier | None:
         """Return a network on the common states of the members; None if they have none."""
-        from anbexact.classifiers.pool_forms import common_network
-        from anbexact.pooling.reading import DifferentReadingsError
+        from anbexact.classifiers.pooling.forms import common_network
+        from anbexact.models.pool.reading import DifferentReadingsError
 
         first = fitted[0].estimator_ if isinstance(fitted[0], RefittedClassifier) else fitted[0]
         settings = {name: getattr(first, name) for name in ("handle_unknown", "handle_missing", "n_jobs")}

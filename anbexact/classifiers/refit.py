@@ -9,12 +9,12 @@ import numpy as np
 
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.inputs.labels import read_labels
+from anbexact.tables.labels import read_labels
 from anbexact.tables.missing import EM
 from anbexact.tables.table import check_weights
 
 if TYPE_CHECKING:
-    from anbexact.logit.model import LogitModel
+    from anbexact.models.logit.model import LogitModel
 
 
 def refitted_model(

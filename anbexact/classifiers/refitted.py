@@ -17,24 +17,24 @@ from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
+from anbexact.classifiers.choosing.sample_size import later_corrected
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
-from anbexact.classifiers.sample_size import later_corrected
-from anbexact.discretize import Cuts
-from anbexact.inputs.reader import Reader
-from anbexact.logit.refit import check_l2, check_max_iter
-from anbexact.networks.explanation import Explanations
-from anbexact.structures.structure import Structure
+from anbexact.models.logit.refit import check_l2, check_max_iter
+from anbexact.models.network.explanation import Explanations
+from anbexact.models.structure import Structure
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.explanations.family_sum import FamilySum
-    from anbexact.logit.model import LogitModel
+    from anbexact.models.logit.model import LogitModel
 
 
 @parameter_group
@@ -58,9 +58,10 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     ----------
     estimator : NetworkClassifier, optional
         An unfitted network, such as ``TANClassifier(ess="auto")``, which is cloned. None means
-        ``FANClassifier(ess="auto")``: its refit predicted about as well as any over 28 tables (``docs/logit.md``),
-        its search is exact and fast for any number of features, and it always has a ``network_``. A network that is
-        fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted as it is.
+        ``FANClassifier(ess="auto")``: its refit predicted about as well as any over 28 tables
+        (``docs/guides/logit.md``), its search is exact and fast for any number of features, and it always has a
+        ``network_``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted as it
+        is.
     l2 : float or "auto", default "auto"
         Precision of the Gaussian prior around the network's tables. ``"auto"``: the value that predicts held-out rows
         best in cross-validation within the training rows. 0: no prior; the likelihood then has no finite maximum if
@@ -146,7 +147,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """
         self.check_parameters()
         network = self._learned(X, y, sample_weight)
-        with refused_without_memory("the network was refitted"):
+        with refused_without_memory("refitting the network"):
             return self.set_refitted(network, self._refit(network, X, y, sample_weight))
 
     def check_parameters(self) -> None:
@@ -309,6 +310,6 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
 
 def learned_network(classifier: Any) -> NetworkClassifier | None:
-    """Return the classifier of a network as it was learned, of a refit the one before it; None if there is none."""
+    """Return a classifier with the network that was learned: itself, or the one that it refitted; None for others."""
     found = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
     return found if isinstance(found, NetworkClassifier) else None

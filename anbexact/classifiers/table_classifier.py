@@ -20,17 +20,17 @@ from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
-from anbexact.discretize import Cuts
-from anbexact.inputs.class_weights import check_class_weight
-from anbexact.inputs.labels import check_classes
-from anbexact.inputs.prediction import HANDLE_UNKNOWN, check_choice
-from anbexact.inputs.reader import Reader
-from anbexact.inputs.text_columns import check_decimal
-from anbexact.inputs.training import TrainingColumns, training_columns
-from anbexact.networks.evidence import query_network
-from anbexact.networks.model import Model
+from anbexact.models.model import Model
+from anbexact.models.network.evidence import query_network
+from anbexact.tables.class_weights import check_class_weight
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.frames.native_values import native
+from anbexact.tables.labels import check_classes
 from anbexact.tables.missing import EM, check_handle_missing
-from anbexact.tables.native_values import native
+from anbexact.tables.prediction import HANDLE_UNKNOWN, check_choice
+from anbexact.tables.reader import Reader
+from anbexact.tables.text_columns import check_decimal
+from anbexact.tables.training import TrainingColumns, training_columns
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -46,7 +46,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
         ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
         ``MODLDiscretizer(max_bins=16, coarse=True)``, which finds at least one cut point in every column with two
-        values or more; for measurements, see ``docs/cut-points.md``. A transformer must have ``fit(X, y,
+        values or more; for measurements, see ``docs/guides/cut-points.md``. A transformer must have ``fit(X, y,
         sample_weight=...)`` and then ``cut_points_``, or ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. By default, the categories of a categorical dtype, otherwise the observed values.
@@ -62,22 +62,22 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
         a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
-        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused. ``"em"``,
-        for networks with conditional tables: in training, they are completed with the probabilities that the network
-        itself gives them, by expectation maximisation; at prediction, they are summed out
-        (``docs/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
+        marginalised in the others (measurements: ``docs/guides/missing-cells.md``). ``"error"``: they are refused.
+        ``"em"``, for networks with conditional tables: in training, they are completed with the probabilities that
+        the network itself gives them, by expectation maximisation; at prediction, they are summed out
+        (``docs/guides/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
-        them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers of
-        which as many are distinct and which repeat much less often than random numbers of the same range would (see
-        :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
-        that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
-        any value.
+        them: with 50 or more observed rows, text of which at least 95 % of the cells are distinct, and whole numbers
+        of which as many are distinct and which repeat much less often than random numbers of the same range would
+        (see :func:`~anbexact.tables.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A
+        column that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and
+        accepts any value.
     decimal : {".", ","}, optional
-        The decimal mark of numbers in columns of text where these leave it open, as "1,234" and "5,678" do. A column
-        of text is read as numbers, dates, times of day or durations if all its cells are such, in one notation and
-        with more than ten different values (``docs/column-types.md``); ``categories`` or a categorical dtype keeps it
-        as it is.
+        The decimal mark of numbers in columns of text that leave it open, as "1,234" and "5,678" do. A column of text
+        is read as numbers, dates, times of day or durations if all its cells are of this kind, in one notation, and
+        have more than ten distinct values (``docs/guides/column-types.md``). To keep it as text, declare it in
+        ``categories`` or give it a categorical dtype.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
         for a class that is not in the mapping. With ``"balanced"``, it is W / (s W_c), where W is the weight of all
@@ -118,7 +118,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         ----------
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features, one column each. Or a lazy frame (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are
-            counted where they are; see ``docs/large-tables.md``.
+            counted where they are; see ``docs/guides/large-tables.md``.
         y : (rows,) series, array or list
             The class of every row. Its name becomes that of the class variable, which is called ``"class"``
             otherwise. If X is a lazy frame, the name of a column.
@@ -137,9 +137,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         SearchTooLargeError
             If the search needs more memory than allowed.
 
-        Whatever is raised, also by an interrupt from the keyboard, the classifier is then as it was before the call.
+        If an exception is raised, also by Ctrl-C, the classifier remains as it was before the call.
         """
-        with refused_without_memory(f"the {type(self).__name__} was fitted"):
+        with refused_without_memory(f"fitting the {type(self).__name__}"):
             read = self._read(X, y, None, sample_weight)
             self._keep(self._model_learner()(read), read)
             self._refit(X, y, sample_weight)
@@ -222,7 +222,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Parameters
         ----------
         model : Model
-            A :class:`~anbexact.networks.network.Network`, or another model that this kind of classifier learns.
+            A :class:`~anbexact.models.network.network.Network`, or another model that this kind of classifier learns.
 
         Returns
         -------

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import InputError, note
-from anbexact.tables.native_values import in_double, native
-from anbexact.tables.text_quantities import MISSING_WORDS, TextQuantity
+from anbexact.tables.frames.native_values import in_double, native
+from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity
 
 EXACT = 2.0**53
 """Below this, every whole number is a float."""
@@ -32,16 +32,16 @@ TextReader: TypeAlias = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class Expected:
-    """What is known of the columns of a table before it is read.
+    """What is known about the columns of a table before it is read.
 
     Attributes
     ----------
     texts : frozenset
-        Columns that are text, whatever they look like.
+        Columns that are read as text, even if their cells look like numbers.
     states : mapping of column to texts
         The texts that are states of the column, whatever they would otherwise mean.
     written : mapping of column to quantity
-        The columns of text that the classifier reads, and how it does.
+        Columns that are kept as they are written, because the classifier reads their text, and what it reads them as.
     """
 
     texts: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class Expected:
     written: Mapping[str, TextQuantity] = field(default_factory=dict)
 
     def missing_words(self, name: str) -> tuple[str, ...]:
-        """Return the texts that are missing cells of a column."""
+        """Return the texts that stand for missing cells in a column."""
         states = self.states.get(name, ())
         return tuple(word for word in MISSING_WORDS if word not in states)
 
@@ -73,7 +73,7 @@ class Expected:
 
 
 ANYTHING = Expected()
-"""What is known of a table that nothing is known of."""
+"""For a table about which nothing is known."""
 
 
 def same_cells(frame: pd.DataFrame, expected: Expected, label: str) -> pd.DataFrame:
@@ -90,7 +90,7 @@ def same_cells(frame: pd.DataFrame, expected: Expected, label: str) -> pd.DataFr
 
 
 def same_column(column: pd.Series[Any], expected: Expected = ANYTHING) -> pd.Series[Any]:
-    """Return one column in that form; its name says what is expected of it.
+    """Return one column in that form; what is expected of it is found by its name.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _text(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
 
 
 def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return integers where all numbers are whole, nullable ones beside missing cells; else floats."""
+    """Return integers if all numbers are whole (nullable ones if cells are missing), and otherwise floats."""
     gaps = bool(column.isna().any())
     if column.dtype.kind in "iu":
         if not gaps:

@@ -31,11 +31,9 @@ from anbexact.cli.tables import embedded_table, take_weights, training_table
 from anbexact.compare import Comparison, InterruptedComparisonError, compare
 from anbexact.compare.folds import prepare
 from anbexact.compare.models import MODELS, UNCUT, known_names, rivals
-from anbexact.inputs.continuous import MANY_VALUES
-from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
-from anbexact.report.facts import facts, print_learned, print_reading, sample_sizes
-from anbexact.report.plain import print_json
-from anbexact.report.text import (
+from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
+from anbexact.show.report.plain import print_json
+from anbexact.show.report.text import (
     TABLE_WIDTH,
     about,
     class_sizes,
@@ -43,12 +41,14 @@ from anbexact.report.text import (
     print_wrapped,
     read_comparison,
 )
+from anbexact.tables.cuts.continuous import MANY_VALUES
+from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.tables.missing import EM, HANDLE_MISSING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.report.case_study import Query
+    from anbexact.show.report.case_study import Query
 
 DEMO_TABLE = "tic_tac_toe"
 DEMO_MODELS = (
@@ -273,7 +273,7 @@ def _ask(
 
     It is about a row of the first fold, and the classifier, not fitted yet, learns from the other folds.
     """
-    from anbexact.report.case_study import Query
+    from anbexact.show.report.case_study import Query
 
     try:
         (_, left_out), *_ = prepare(X, y, None, folds, 0).splits

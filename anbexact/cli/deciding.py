@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from anbexact.cli.messages import InputError, listed
+from anbexact.explanations.decisions import Costs, check_class_prior, decided_by_costs, read_costs
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from anbexact.classifiers import DiscreteClassifier
-    from anbexact.explanations.decisions import Costs
 
 
 def add_deciding(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +57,6 @@ def add_cost_table(parser: argparse.ArgumentParser) -> None:
 
 def costs_of(args: argparse.Namespace, classes: list[Any]) -> Costs | None:
     """Return what decisions cost, from a file or by class; None if nothing was said of costs."""
-    from anbexact.explanations.decisions import read_costs
-
     if args.costs is None:
         if not args.cost and args.reject is None:
             return None
@@ -88,8 +86,6 @@ def probabilities(classifier: DiscreteClassifier, X: Any, args: argparse.Namespa
     """Return P(class | row), with the shares of the classes that were asked for."""
     if not args.class_prior:
         return classifier.predict_proba(X)
-    from anbexact.explanations.decisions import check_class_prior
-
     shares = _by_class(args.class_prior, "--class-prior", classifier.classes_.tolist())
     try:
         check_class_prior(shares, classifier.classes_.tolist())
@@ -103,8 +99,6 @@ def decided(classifier: DiscreteClassifier, proba: npt.NDArray[np.float64], args
     """Return the decision of every row: the most probable class, or that of least expected cost."""
     if not args.cost and args.reject is None:
         return classifier.classes_[proba.argmax(axis=1)]
-    from anbexact.explanations.decisions import decided_by_costs, read_costs
-
     classes = classifier.classes_.tolist()
     given = costs_by_class(args.cost, classes)
     return decided_by_costs(proba, classes, read_costs(given, "costs", classes), args.reject)["decision"].to_numpy()

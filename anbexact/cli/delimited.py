@@ -14,8 +14,8 @@ import pandas as pd
 from anbexact.cli.cells import Expected, numbered_names, without_unnamed
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.sources import Source, encoding_of, other_encoding
-from anbexact.tables.text_quantities import MISSING_WORDS
-from anbexact.tables.written_numbers import DECIMAL_MARKS, number_parts
+from anbexact.tables.frames.text_quantities import MISSING_WORDS
+from anbexact.tables.frames.written_numbers import DECIMAL_MARKS, number_parts
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 """By the word for it; where several fit, in this order. A space stands for any number of blanks."""

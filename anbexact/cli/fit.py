@@ -14,8 +14,8 @@ from anbexact.classifiers import (
     PooledClassifier,
     TableClassifier,
 )
+from anbexact.classifiers.choosing.sample_size import PredictedWorseWarning
 from anbexact.classifiers.fitted_pool import first_table_classifier
-from anbexact.classifiers.sample_size import PredictedWorseWarning
 from anbexact.cli.fit_options import add_learning, chosen_parameters
 from anbexact.cli.learning import foreign_to, learn, refitted, titles, unfitted
 from anbexact.cli.messages import note
@@ -30,17 +30,13 @@ from anbexact.cli.options import (
     weighted_by,
 )
 from anbexact.cli.tables import take_weights, training_table
-from anbexact.discretize import AUTO, cut_texts
-from anbexact.networks.density_network import DensityNetwork
-from anbexact.networks.probable_levels import most_probable_levels
+from anbexact.models.network.density_network import DensityNetwork
+from anbexact.models.network.probable_levels import most_probable_levels
 from anbexact.report import feature_report
-from anbexact.report.facts import facts, print_learned, print_reading, sample_sizes
-from anbexact.report.plain import print_json
-from anbexact.report.text import (
-    class_sizes,
-    print_features,
-    print_wrapped,
-)
+from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
+from anbexact.show.report.plain import print_json
+from anbexact.show.report.text import class_sizes, print_features, print_wrapped
+from anbexact.tables.cuts import AUTO, cut_texts
 from anbexact.tables.missing import EM
 
 if TYPE_CHECKING:
@@ -48,12 +44,13 @@ if TYPE_CHECKING:
 
 
 DEFAULT = "anb"
-"""The model that is learned if none is named."""
+"""The model that is learned if ``--model`` is not given."""
 DESCRIPTION = """\
 Learn a classifier from a table, print it, and save it.
 
-Without options: the augmented naive Bayes network with the highest BDeu score, found exactly. If cross-validation
-shows that it predicts worse than the class frequencies, naive Bayes with smooth shapes is learned instead."""
+Without options, learns the augmented naive Bayes network with the highest BDeu score, found exactly. If
+cross-validation shows that it predicts worse than the class frequencies, naive Bayes with smooth shapes is learned
+instead."""
 EXAMPLES = """\
   anbexact fit data.csv --class NAME
   anbexact fit data.csv --class NAME -o model.json
@@ -123,9 +120,9 @@ def run(args: argparse.Namespace) -> None:
 def _learned(
     args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], label: str, weights: pd.Series[Any] | None
 ) -> DiscreteClassifier:
-    """Return the fitted classifier that the options name, or the default, or what replaces a default that fails.
+    """Return the fitted classifier that the options name, the default, or its replacement if it predicts badly.
 
-    The options then name what was learned.
+    ``args`` is changed to name what was learned.
     """
     parameters = chosen_parameters(args, X, label)
     replaceable = args.model is None and _suits_smooth_naive_bayes(args, parameters)
@@ -142,13 +139,13 @@ def _learned(
     how_much = f" {losses[0]}" if losses else ""
     note(
         f"the {titles()[DEFAULT]} predicts held-out rows worse than the class frequencies{how_much}: naive "
-        f"Bayes with smooth shapes was learned instead (--model nb --smooth); --model {DEFAULT} keeps the other"
+        f"Bayes with smooth shapes was learned instead (--model nb --smooth); pass --model {DEFAULT} to keep it"
     )
     return chosen
 
 
 def _suits_smooth_naive_bayes(args: argparse.Namespace, parameters: dict[str, Any]) -> bool:
-    """Whether the options would also apply to naive Bayes with smooth shapes."""
+    """Whether the options also apply to naive Bayes with smooth shapes."""
     if args.refit or args.smooth or args.continuous == "universal" or EM in (args.missing, args.missing_class):
         return False
     return not foreign_to("nb", parameters)

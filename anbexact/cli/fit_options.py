@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from anbexact.averaging.structure_posterior import PRIORS
 from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.edges import EDGE_HELP, read_edges
 from anbexact.cli.learning import titles
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
-from anbexact.discretize import AUTO, RULES
-from anbexact.inputs.prediction import HANDLE_UNKNOWN
-from anbexact.networks.estimation import ESTIMATES
+from anbexact.models.network.estimation import ESTIMATES
 from anbexact.scores.registry import CONDITIONAL_SCORES, SCORES, near_score, score_names
+from anbexact.search.posterior.structure_posterior import PRIORS
+from anbexact.tables.cuts import AUTO, RULES
 from anbexact.tables.missing import EM, HANDLE_MISSING
+from anbexact.tables.prediction import HANDLE_UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,10 +102,10 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
 
 
 def _score(name: str) -> str:
-    """Return the name of a score; refuse one that has another name here."""
+    """Return the name of a score; refuse a name that is used elsewhere, and say what it is here."""
     near = near_score(name)
     if near is not None and name not in {*SCORES, *CONDITIONAL_SCORES}:
-        raise argparse.ArgumentTypeError(f"{name!r} is called {near!r} here")
+        raise argparse.ArgumentTypeError(f"{name!r} is called {near!r} here: pass --score {near}")
     return name
 
 

@@ -28,7 +28,7 @@ FORMATS = {
 }
 """What ``--format`` may be, and the extensions by which files are told."""
 NEEDS = {"parquet": "pyarrow", "feather": "pyarrow", "xlsx": "openpyxl"}
-"""What must be installed beside the package itself."""
+"""What must be installed in addition to the package."""
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", ZIP: "xlsx"}
 """How files of formats that are not text begin, whatever they are called."""
 OTHERS = {
@@ -80,7 +80,7 @@ class TableFile:
             raise InputError(f"{foreign[0]} does not apply to {source.label}, which is read as {self.format}")
 
     def frame(self, expected: Expected) -> pd.DataFrame:
-        """Return the table as its format has it; separated text is read as expected."""
+        """Return the table with the types of its format; columns of separated text are read as expected."""
         reading = self._reading
         if self.format == "csv":
             frame, self._dialect = read_delimited(
@@ -113,7 +113,7 @@ class TableFile:
 
     @property
     def decimal(self) -> str | None:
-        """The decimal mark that was given, or that separated text has (after :meth:`frame`); None if it is open."""
+        """The decimal mark that was given, or was found in separated text by :meth:`frame`; None if it is open."""
         told = self._dialect is not None and self._dialect.decimal == ","
         return self._reading.decimal or ("," if told else None)
 

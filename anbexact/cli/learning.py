@@ -36,7 +36,7 @@ def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> Ta
 
 
 def foreign_to(model: str, parameters: Mapping[str, Any]) -> list[str]:
-    """Return the given parameters that the classifier which ``--model`` names does not have."""
+    """Return the parameters that are given, but that the classifier of a name does not have."""
     own = named_classifiers()[model].estimator().get_params()
     return [name for name, value in parameters.items() if value is not None and name not in own]
 

@@ -1,4 +1,4 @@
-"""What the command tells the user beside its results: refusals, notes and progress."""
+"""What the command tells the user apart from its results: refusals, notes and progress."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from anbexact._runtime.progress import Progress
+from anbexact._runtime.progress import Progress, progress_line
 
 OPTIONS = {
     "structure_score": "--score",
@@ -48,7 +46,7 @@ OPTIONS = {
 SENTENCES = (
     (r"drop_identifiers=False", "--keep-identifiers"),
     (r"; if it is a quantity, convert it with pandas.to_numeric", ""),
-    (r"; make these missing cells, and it is read", "; leave these cells empty, and it is read"),
+    (r"; make these cells missing to", "; leave these cells empty to"),
     (r"convert it with pandas.to_datetime and format=.*?'(?= or |[;)]|$)( or '.*?')?", "write dates as 2024-01-31"),
     (r"TANClassifier is quicker", "--model tan is quicker"),
     (r"Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead", "Use --model nb --smooth instead"),
@@ -103,8 +101,6 @@ class ProgressLine:
     def __init__(self) -> None:
         self.show: Progress | None = None
         if sys.stderr.isatty():
-            from anbexact._runtime.progress import progress_line
-
             self.show = progress_line()
 
     def __enter__(self) -> ProgressLine:

@@ -13,7 +13,8 @@ from anbexact._runtime.units import agreeing, counted
 from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
-from anbexact.tables.text_quantities import TextQuantity, meaning_of
+from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
+from anbexact.tables.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
@@ -34,7 +35,7 @@ def names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashab
 def expected_columns(
     classifier: DiscreteClassifier, names: Mapping[str, Hashable], texts: Collection[str]
 ) -> Expected:
-    """Return what a classifier knows of the columns of a table, beside those that the user says are ``texts``.
+    """Return how to read the columns of a table for a classifier; the user says that ``texts`` are text.
 
     Columns whose states are text are text, even where a file has only some that look like numbers; and a text that
     is a state is read as that state. Columns of text that the classifier reads as numbers, dates or times stay as
@@ -90,7 +91,7 @@ def features_of(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataF
 
 
 def known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
-    """Return a column of text with the states that it writes; one odd cell makes text of all numbers beside it."""
+    """Return a column with its text read as states that are not text: one odd cell makes a column of numbers text."""
     known = {str(state): state for state in states if not isinstance(state, str)}
     if not known or not is_text(column):
         return column
@@ -99,15 +100,15 @@ def known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
 
 
 def _in_notation(column: pd.Series[Any], quantity: TextQuantity) -> pd.Series[Any]:
-    """Return a column that the classifier reads; as numbers, with a note, if all of it has the other decimal mark."""
+    """Return a column of text for the classifier: as numbers, with a note, if it has the other decimal mark."""
     codes, texts = pd.factorize(column, use_na_sentinel=True)
     meaning = meaning_of(list(texts), quantity.decimal)
     own = meaning.quantity
     if quantity.kind != "decimal" or own is None or own.kind != "decimal" or own.decimal == quantity.decimal:
         return column
-    if own.beside not in (quantity.beside, ("", "")):
+    if not quantity.admits(own):
         return column
-    note(f"column {column.name!r}: numbers such as {own.example} have another decimal mark than those of the model")
+    note(f"column {column.name!r}: numbers such as {own.example} are read with another decimal mark than the model's")
     return pd.Series(np.append(meaning.numbers, np.nan)[codes], index=column.index, name=column.name)
 
 
@@ -117,7 +118,7 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     codes, texts = pd.factorize(column, use_na_sentinel=True)
     meaning = meaning_of(list(texts))
-    if meaning.quantity is not None and meaning.quantity.kind == "decimal" and meaning.quantity.beside == ("", ""):
+    if meaning.quantity is not None and meaning.quantity.kind == "decimal" and meaning.quantity.affixes == ("", ""):
         return pd.Series(np.append(meaning.numbers, np.nan)[codes], index=column.index, name=column.name)
     values = pd.to_numeric(column, errors="coerce")
     odd = values.isna() & column.notna()
@@ -134,8 +135,6 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def unknown_cells(classifier: DiscreteClassifier, X: pd.DataFrame, found: Unknown) -> None:
     """Add the cells of rows that contain unknown states to those found in earlier rows."""
-    from anbexact.tables.vocabulary import UNKNOWN
-
     unknown = classifier.reader_.codes(X) == UNKNOWN
     for j, name in enumerate(classifier.vocabulary_.features):
         if unknown[j].any():

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import FORMATS
-from anbexact.tables.text_quantities import MISSING_WORDS
-from anbexact.tables.written_numbers import DECIMAL_MARKS
+from anbexact.tables.frames.text_quantities import MISSING_WORDS
+from anbexact.tables.frames.written_numbers import DECIMAL_MARKS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a command adds its parser to."""

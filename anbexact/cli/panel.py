@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the page, and open it."""
-    from anbexact.report.evidence_panel import write_panel
+    from anbexact.show.report.evidence_panel import write_panel
 
     path = args.output or str(Path(args.model).with_suffix(".panel.html").name)
     if not path.lower().endswith((".html", ".htm")):

@@ -65,7 +65,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", help=f"write to this file ({OUTPUT_HELP}) instead of standard output"
     )
-    group = parser.add_argument_group("what to write beside the predicted class")
+    group = parser.add_argument_group("what to write in addition to the predicted class")
     group.add_argument("--proba", action="store_true", help="the probability of every class")
     group.add_argument(
         "--explain",
@@ -143,7 +143,7 @@ def _answers(
 
 
 def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.DataFrame:
-    """Return the answers beside columns of the table, each cell of these as it stood there."""
+    """Return columns of the table, with their cells as they are written there, and the answers."""
     if not passed:
         return answers
     if both := [name for name in passed if name in answers]:
@@ -154,7 +154,7 @@ def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.Dat
 
 
 def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
-    """Return the terms of every row, each beside the answers to its row; cells are text, whatever their column."""
+    """Return the terms of all rows, each with the answers to its row; cells are text in all columns."""
     if not isinstance(classifier, NetworkClassifier | PooledClassifier | RefittedClassifier):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
     terms = classifier.explain(X).to_frame().drop(columns="label")

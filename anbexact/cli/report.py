@@ -25,12 +25,13 @@ from anbexact.cli.tables import (
     take_weights,
 )
 from anbexact.cli.writing import check_place
+from anbexact.show.report.plain import print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.classifiers import DiscreteClassifier
-    from anbexact.report.making import Settings
+    from anbexact.show.report.making import Settings
 
 DEFAULT_OUTPUT = "report.html"
 EXTENSIONS = (".html", ".htm", ".md", ".markdown", ".json")
@@ -96,9 +97,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> None:
     """Read the classifier and the table, make the report, write it."""
-    from anbexact.report.making import Settings, make_report
-    from anbexact.report.plain import print_json
-    from anbexact.report.subject import Subject
+    from anbexact.show.report.making import Settings, make_report
+    from anbexact.show.report.subject import Subject
 
     path = None if args.json or args.markdown else _output(args.output or DEFAULT_OUTPUT)
     if path is None and args.output is not None:

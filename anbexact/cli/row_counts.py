@@ -9,9 +9,9 @@ import numpy as np
 
 from anbexact._runtime.memory import available_memory
 from anbexact.cli.messages import InputError, in_options, note
-from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER, identifier_reason
-from anbexact.inputs.text_columns import read_text
-from anbexact.tables.frames import read_columns
+from anbexact.tables.frames.reading import read_columns
+from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER, identifier_reason
+from anbexact.tables.text_columns import read_text
 
 if TYPE_CHECKING:
     import pandas as pd

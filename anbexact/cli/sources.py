@@ -46,7 +46,7 @@ WESTERN = ("cp1252", "latin-1")
 """What text is read as that is not UTF-8: Windows' Western European code page, or where that has gaps, Latin-1."""
 
 READ_ERRORS = (ValueError, ImportError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
-"""What reading a damaged file raises, beside `OSError`."""
+"""What reading a damaged file raises, in addition to `OSError`."""
 
 
 class Source:

@@ -29,7 +29,7 @@ from anbexact.cli.record_batches import RecordBatches, UnlikeError
 from anbexact.cli.tables import find_columns
 from anbexact.cli.text_types import CODE
 from anbexact.cli.writing import takes_parts, written_in_parts
-from anbexact.tables.text_quantities import TextQuantity
+from anbexact.tables.frames.text_quantities import TextQuantity
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
@@ -47,7 +47,7 @@ _DTYPES = {WORDS: "category", TEXT: str, WHOLE: str, REAL: "float64"}
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 Answer = Callable[[npt.NDArray[np.float64]], tuple[Any, pd.DataFrame]]
-"""Takes probabilities of classes; returns the predicted classes, and these with what stands beside them."""
+"""Takes probabilities of classes; returns the predicted classes, and these with the columns that go with them."""
 Accuracy = tuple[int, int]
 """How many rows have their class given, and how many of these are predicted right."""
 
@@ -199,7 +199,7 @@ def _cells(column: pd.Series[Any], kind: str, expected: Expected) -> pd.Series[A
 
 
 def _admits(quantity: TextQuantity, cells: pd.Series[Any]) -> bool:
-    """Whether a quantity admits all texts of a column."""
+    """Whether a quantity can read all texts of a column."""
     try:
         for text in cells.cat.categories:
             quantity.number(text)

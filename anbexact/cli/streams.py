@@ -1,7 +1,7 @@
-r"""Standard output and standard error as the command needs them: there, and able to take every character.
+r"""Standard output and standard error that exist and accept every character.
 
-Where an output has a narrow encoding, such as that of a pipe on Windows, text for people has escapes (``\u0142``) for
-the characters that the encoding lacks, JSON has its own escapes, and tables and Markdown are UTF-8, as in files.
+If the encoding of an output lacks some characters, as that of a pipe on Windows may, they are escaped (``\u0142``) in
+messages and JSON, and tables and Markdown are written in UTF-8, as to files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anbexact._runtime.progress import takes_every_character
 
 @contextmanager
 def usable_streams() -> Iterator[None]:
-    """Let both outputs take every character within, and swallow what is written to one that does not exist."""
+    """Escape characters that an output lacks within the block, and discard what is written to a missing output."""
     with ExitStack() as stack:
         for stream, redirected in ((sys.stdout, redirect_stdout), (sys.stderr, redirect_stderr)):
             if stream is None:  # a program without a console, such as pythonw
@@ -31,7 +31,7 @@ def usable_streams() -> Iterator[None]:
 
 @contextmanager
 def like_a_file() -> Iterator[None]:
-    """Let a standard output of a narrow encoding be UTF-8 within; that of a terminal remains what it shows."""
+    """Write standard output in UTF-8 within the block if its encoding lacks characters and it is not a terminal."""
     encoding, errors = sys.stdout.encoding, sys.stdout.errors
     if takes_every_character(sys.stdout) or sys.stdout.isatty() or not isinstance(sys.stdout, io.TextIOWrapper):
         yield

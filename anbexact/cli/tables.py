@@ -54,7 +54,7 @@ def read_frame(file: TableFile, expected: Expected = ANYTHING) -> pd.DataFrame:
 
 
 def recognised(frame: pd.DataFrame, file: TableFile, expected: Expected) -> pd.DataFrame:
-    """Return columns of a table that was read, text as numbers or dates where all of it is, unless it is expected."""
+    """Return columns of a table that was read, text as numbers or dates if all of it is, unless it must stay text."""
     found = recognise(frame, expected.texts | expected.written.keys(), file.as_text, file.decimal)
     changed = [name for name in frame if found[name].dtype != frame[name].dtype]
     return found.assign(**{str(name): same_column(found[name]) for name in changed})
@@ -88,7 +88,7 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
 
 
 def as_categories(X: pd.DataFrame, names: Collection[Hashable]) -> pd.DataFrame:
-    """Return features of which some are categories, whatever their text looks like."""
+    """Return features of which the named ones are categories, so that their text is not read as numbers."""
     X = X.copy(deep=False)
     for name in X:
         if name in names:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import listed, note
-from anbexact.tables.moments import is_iso, with_hyphens
-from anbexact.tables.text_quantities import dates_of_text, meaning_of
+from anbexact.tables.frames.moments import is_iso, with_hyphens
+from anbexact.tables.frames.text_quantities import dates_of_text, meaning_of
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
@@ -32,8 +32,8 @@ def recognise(
     - Text all of whose cells are ISO dates becomes dates; datetimes, with an offset or without, become datetimes.
       Slashes may separate year, month and day, as in 2021/6/15.
 
-    Numbers in other notations, such as $1,250 or 1.250 beside 980, and times of day stay text: what they mean belongs
-    to the classifier.
+    Numbers in other notations, such as $1,250 or 1.250 in a column with 980, and times of day remain text, which the
+    classifier reads.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def recognise(
     as_written : function
         Called with names of columns: these columns, every cell as text.
     decimal : {".", ","}, optional
-        The decimal mark, if it is known.
+        The decimal mark, if the user or the file determines it.
     """
     frame = frame.copy(deep=False)
     coded = _coded(frame, texts, as_written, decimal)
@@ -91,7 +91,7 @@ def _has_thousands(cells: list[str], decimal: str | None) -> bool:
 
 
 def _is_questioned(column: pd.Series[Any]) -> bool:
-    """Whether a column holds whole numbers, or thousandths below 1,000, maybe beside missing cells."""
+    """Whether the cells of a column that are not missing are all whole numbers, or all thousandths below 1,000."""
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return False
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import pandas as pd
 
+from anbexact._runtime.units import counted
 from anbexact.cli.formats import require
 from anbexact.cli.messages import InputError
 from anbexact.cli.sources import COMPRESSIONS
 from anbexact.cli.streams import like_a_file
-from anbexact.drawing.markup import shortened
-from anbexact.persistence import atomic
+from anbexact.files import atomic
+from anbexact.show.svg.markup import shortened
 
 if TYPE_CHECKING:
     from anbexact.cli.sources import Source
@@ -41,13 +42,13 @@ WRITERS = {
 PACKED = (*COMPRESSIONS, ".zip")
 """Extensions that compress a format of text."""
 LARGEST_SHEET = (1_048_576, 16_384)
-"""Rows and columns of an Excel sheet."""
+"""Most rows and columns of an Excel sheet."""
 LONGEST_EXCEL_TEXT = 32_767
-"""Characters that an Excel cell can hold."""
+"""Most characters of an Excel cell."""
 EXCEL_DIGITS = 15
-"""Digits of a number that Excel shows."""
+"""Significant digits of a number in Excel."""
 EXCEL_EPOCH = (1900, 3)
-"""The year and month from which Excel's dates are those of the calendar; it has a 29 February 1900."""
+"""The year and month from which Excel's dates agree with the calendar: it has a 29 February 1900, which never was."""
 OUTPUT_HELP = ", ".join(WRITERS) + f"; the first four also with {', '.join(PACKED)}"
 
 
@@ -171,13 +172,13 @@ def _json_cell(cell: Any) -> Any:
 def _write_workbook(frame: pd.DataFrame, path: str) -> None:
     """Write the one sheet of an Excel workbook.
 
-    All text is a cell of the kind and format "text": Excel neither computes a text that begins with ``=``, nor takes
-    it for a formula or a number when the cell is edited.
+    Text is written to cells of the type and format "text", so that Excel neither computes text that begins with
+    ``=``, nor takes it for a formula or a number when the cell is edited.
 
     Raises
     ------
     InputError
-        For more rows or columns than a sheet has, or a text that a cell cannot hold.
+        If the table has more rows or columns than a sheet, or a text that a cell cannot hold.
     """
     from openpyxl import Workbook
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
@@ -185,8 +186,9 @@ def _write_workbook(frame: pd.DataFrame, path: str) -> None:
     other = "write to another format, such as .csv or .parquet"
     if len(frame) >= LARGEST_SHEET[0] or len(frame.columns) > LARGEST_SHEET[1]:
         raise InputError(
-            f"an Excel sheet has {LARGEST_SHEET[0]:,} rows and {LARGEST_SHEET[1]:,} columns, fewer than "
-            f"{len(frame):,} rows below their names and {len(frame.columns):,} columns: {other}"
+            f"the result has {counted(len(frame), 'row')} below the heading and "
+            f"{counted(len(frame.columns), 'column')}, but an Excel sheet has at most {LARGEST_SHEET[0]:,} rows and "
+            f"{LARGEST_SHEET[1]:,} columns: {other}"
         )
     book = Workbook()
     sheet = book.active
@@ -209,9 +211,9 @@ def _write_workbook(frame: pd.DataFrame, path: str) -> None:
 
 
 def _excel_value(cell: Any) -> Any:
-    """Return a cell as an Excel cell holds and shows it: as text if it would lose digits or its meaning as a number.
+    """Return a value for an Excel cell, as text if Excel would change or cannot express it.
 
-    Excel shows 15 digits of a number, has no time zones, and counts its days from 1900.
+    Excel has 15 digits of a number, no time zones, and no days before 1900.
     """
     if pd.isna(cell):
         return None

@@ -19,15 +19,15 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.progress import Progress
-from anbexact.classifiers.sample_size import PredictedWorseWarning
+from anbexact.classifiers.choosing.sample_size import PredictedWorseWarning
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
 from anbexact.compare.recommendation import Comparison, Recommendation
-from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
-from anbexact.inputs.row_weights import WEIGHTS_OF_A_SURVEY
+from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.tables.row_weights import WEIGHTS_OF_A_SURVEY
 
 __all__ = [
     "COLUMNS",
@@ -132,7 +132,7 @@ def compare(
     handle_missing : str, optional
         ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
     decimal : {".", ","}, optional
-        The decimal mark of numbers in columns of text where these leave it open, if models are given by name.
+        The decimal mark of numbers in columns of text that leave it open, for models that are given by name.
     n_jobs : int, optional
         Number of threads of this package's classifiers. None: all processors, but one thread for a small table.
     progress : callable, optional
@@ -218,7 +218,7 @@ def compare(
             warnings.filterwarnings("ignore", message=".*left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
             warnings.filterwarnings("ignore", message=f".*{WEIGHTS_OF_A_SURVEY}")
-            warnings.simplefilter("ignore", PredictedWorseWarning)  # the line of the frequencies shows it
+            warnings.simplefilter("ignore", PredictedWorseWarning)  # the line of the class frequencies shows it
             warnings.filterwarnings("error", message=INTERRUPTED)
             for name, found in measure(chosen, refit_of, data, progress):
                 for line, outcomes in found.items():

@@ -9,7 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
-from anbexact.drawing.charts import NORMAL_95
+
+NORMAL_95 = 1.959963984540054
+"""The 97.5 % quantile of the standard normal distribution: half the width of bands, in standard errors."""
 
 
 def wilson_interval(share: Floats, weight: Floats) -> tuple[Floats, Floats]:

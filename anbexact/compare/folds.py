@@ -14,12 +14,12 @@ import pandas as pd
 
 from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
-from anbexact.inputs.identifiers import identifier_reason
-from anbexact.inputs.row_weights import advise_on_weights
-from anbexact.inputs.text_columns import read_text
-from anbexact.tables.columns import Column
-from anbexact.tables.frames import is_frame, is_series, read_columns
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.reading import is_frame, is_series, read_columns
+from anbexact.tables.identifiers import identifier_reason
+from anbexact.tables.row_weights import advise_on_weights
 from anbexact.tables.table import Weights, check_weights
+from anbexact.tables.text_columns import read_text
 
 Rows = npt.NDArray[np.intp]
 MISSING_NOTES = {
@@ -37,8 +37,8 @@ MISSING_NOTES = {
 class Data:
     """The table, its classes as codes, the weights of its rows (None: all 1), and the folds.
 
-    ``columns`` are those of the table, text being what it means; ``decimal`` is the decimal mark where text leaves it
-    open.
+    ``columns`` are those of the table, text read as what it means; ``decimal`` is the decimal mark of text that
+    leaves it open.
     """
 
     frame: pd.DataFrame

@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
 
+BASELINE = "class frequencies"
+"""The line of a comparison that every model should beat; it competes for no star."""
+
 COLUMNS = (
     "accuracy",
     "accuracy_se",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,6 +13,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.spelling import letters
 from anbexact.classifiers import (
     AdditiveClassifier,
     NetworkClassifier,
@@ -24,11 +24,11 @@ from anbexact.classifiers import (
 from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.discretize import RULES
-from anbexact.displays.frames import BASELINE
-from anbexact.inputs.continuous import MANY_VALUES
-from anbexact.logit.smooth import SmoothRefit
-from anbexact.tables.columns import Column
+from anbexact.compare.metrics import BASELINE
+from anbexact.models.smooth.refit import SmoothRefit
+from anbexact.tables.cuts import RULES
+from anbexact.tables.cuts.continuous import MANY_VALUES
+from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import EM
 
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
@@ -117,7 +117,7 @@ def choose(
 
 
 def known_names(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of models as they are known, from names in any case, with or without spaces and hyphens.
+    """Return the names of models in their usual spelling, from names in any case, with or without blanks and hyphens.
 
     Raises
     ------
@@ -125,23 +125,19 @@ def known_names(given: Iterable[str]) -> tuple[str, ...]:
         For a name that no model has, with those that are near, or else with all; and if there is no name.
     """
     known = (*MODELS, *rivals(), *refits(), *smooths())
-    of_letters = {_letters(name): name for name in known}
-    names = tuple(of_letters.get(_letters(str(name)), name) for name in given)
+    of_letters = {letters(name): name for name in known}
+    names = tuple(of_letters.get(letters(str(name)), name) for name in given)
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        near = get_close_matches(_letters(str(unknown[0])), of_letters, n=3) if unknown else []
+        near = get_close_matches(letters(str(unknown[0])), of_letters, n=3) if unknown else []
         advice = (
-            f"did you mean {' or '.join(repr(of_letters[letters]) for letters in near)}?"
+            f"did you mean {' or '.join(repr(of_letters[found]) for found in near)}?"
             if near
             else f"known are {', '.join((*MODELS, *rivals()))}; networks also with {REFITTED!r} or {SMOOTH!r} after "
             "the name"
         )
         raise ValueError(f"models must be names of models, not {unknown or names!r}; {advice}")
     return names
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name).lower()
 
 
 def _completes(estimator: Any) -> bool:

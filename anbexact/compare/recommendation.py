@@ -9,12 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.displayed import Displayed, DisplayedFrame
 from anbexact.compare.losses import Losses, mean_with_error
-from anbexact.displays.by_type import html
-from anbexact.displays.fragments import fragment, paragraph
-from anbexact.displays.frames import BASELINE, ComparisonFrame, comparison_html
-from anbexact.drawing.markup import Markup
+from anbexact.compare.metrics import BASELINE
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class Recommendation(Displayed):
         return text + (f" Also within one standard error: {', '.join(rest)}." if rest else "")
 
 
-class Comparison(ComparisonFrame):
+class Comparison(DisplayedFrame):
     """The measurements of a comparison, one row per model; parts of it are plain frames."""
 
     _metadata = ["_recommended"]  # noqa: RUF012  # pandas' way to declare attributes
@@ -137,16 +134,3 @@ def recommend(
         seconds[chosen],
         tuple(name for name in close if name != chosen),
     )
-
-
-@html.register
-def _recommendation_html(recommendation: Recommendation) -> Markup:
-    """Return which model is recommended, and why."""
-    return fragment(paragraph(recommendation))
-
-
-@html.register
-def _recommending_html(comparison: Comparison) -> Markup:
-    """Return a comparison, with what it recommends."""
-    found = comparison.recommendation
-    return comparison_html(comparison, *([] if found is None else [str(found)]))

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact._runtime.warn import warn
 from anbexact.conformal.ranks import METHODS, ROUNDING, Rank
 from anbexact.conformal.sets import ConformalSets, sets_at
-from anbexact.inputs.prediction import check_choice
+from anbexact.tables.prediction import check_choice
 
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed

@@ -11,13 +11,14 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from anbexact._runtime.whole import all_or_nothing
-from anbexact.averaging.relearner import Relearner, check_relearnable
-from anbexact.averaging.setting import Limits
 from anbexact.classifiers import ANBClassifier
 from anbexact.conformal.base import ConformalClassifier
 from anbexact.conformal.ranks import METHODS, Others, Rank, rank
-from anbexact.discretize import RULES
 from anbexact.scores import BDeu
+from anbexact.search.posterior.relearner import Relearner, check_relearnable
+from anbexact.search.posterior.setting import Limits
+from anbexact.tables.cuts import RULES
+from anbexact.tables.prediction import in_vocabulary
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import UNKNOWN
 
@@ -38,8 +39,8 @@ class FullConformalClassifier(ConformalClassifier):
     This requires rules that treat the new row like all others. Cut points and groups of values that were learned from
     the classes, sample sizes that were chosen with their help, and rows whose missing cells are summed out violate
     this, and are refused. Cut points that depend only on the features of the training rows are taken as given. A
-    value that did not occur in training is one more state of its feature, for the training rows, too: the states are
-    those of all these rows and the new one.
+    value that did not occur in training becomes one more state of its feature in the model of all these rows, because
+    the states are those of the training rows and the new one together.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ class FullConformalClassifier(ConformalClassifier):
         codes = self.estimator_.reader_.codes(X)
         _refuse_missing(self.estimator_, X)
         names = np.array(self._table.vocabulary.features, dtype=object)
-        relearners = {(): self._relearner}  # by the features in which a row has an unknown value
+        relearners = {(): self._relearner}  # by the features whose value is unknown
         found: dict[bytes, list[Rank]] = {}
         ranks = []
         for row in codes.T:
@@ -159,7 +160,7 @@ class FullConformalClassifier(ConformalClassifier):
         return ranks
 
     def _ranked(self, relearner: Relearner, states: Mapping[Hashable, int]) -> list[Rank]:
-        """Return the rank of a row for each class that it may have; an unknown value is the last state."""
+        """Return the rank of a row with each class; an unknown value is the last state of its feature."""
         scores_of, classes = METHODS[self.method], relearner.classes
         last = relearner.arities - 1
         row = np.array([states[name] for name in relearner.ordered], dtype=np.int16)
@@ -225,8 +226,7 @@ def _with_one_more_state(table: DiscreteTable, names: Collection[Hashable]) -> D
 
 def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
     """Refuse rows with a missing cell that is not a state."""
-    from anbexact.inputs.prediction import in_vocabulary
-    from anbexact.tables.frames import read_columns
+    from anbexact.tables.frames.reading import read_columns
 
     for column in in_vocabulary(read_columns(X), fitted.vocabulary_, fitted.cut_points_):
         name = column.name
@@ -237,7 +237,7 @@ def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
         ):
             row = int(column.missing.argmax())
             raise ValueError(
-                f"column {name!r}, row {row}: the cell is missing, but training rows with a missing cell "
-                "there were left out, so that the row is unlike the others: use handle_missing='own_state', or fill "
-                "the cell in"
+                f"column {name!r}, row {row}: the cell is missing, but training rows with a missing cell in this "
+                "column were left out, so the row cannot be compared with them: use handle_missing='own_state', or "
+                "fill the cell in"
             )

@@ -12,7 +12,7 @@ import pandas as pd
 
 from anbexact._runtime.displayed import Displayed
 from anbexact.conformal.ranks import ROUNDING
-from anbexact.tables.native_values import native
+from anbexact.tables.frames.native_values import native
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers import ANBClassifier
 from anbexact.conformal.base import ConformalClassifier
 from anbexact.conformal.ranks import METHODS, Others, Rank, rank
-from anbexact.tables.native_values import native
+from anbexact.tables.frames.native_values import native
 
 
 class SplitConformalClassifier(ConformalClassifier):

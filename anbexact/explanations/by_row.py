@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from anbexact.inputs.reader import Rows
+from anbexact.tables.reader import Rows
 
 
 class ByRow:

@@ -8,7 +8,7 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.explanations.family_sum import FamilySum
-from anbexact.networks.network import TableNetwork
+from anbexact.models.network.network import TableNetwork
 from anbexact.tables.vocabulary import MISSING, CodeArray
 
 MOST_FEATURES = 12

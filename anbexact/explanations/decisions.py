@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
-from anbexact.tables.native_values import native
+from anbexact.tables.frames.native_values import native
 
 REJECTED = "(reject)"
 """The decision that leaves a row to somebody else."""

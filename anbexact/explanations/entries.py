@@ -14,10 +14,10 @@ from scipy.stats import beta
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.sensitivity import explained_classes, widest_first
-from anbexact.inputs.reader import Rows
-from anbexact.networks.explanation_text import value_text
-from anbexact.networks.network import TableNetwork
-from anbexact.parameters.tables import ConditionalTable
+from anbexact.models.network.explanation_text import value_text
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.tables import ConditionalTable
+from anbexact.tables.reader import Rows
 
 TAILS = 0.025, 0.975
 """The probabilities below the ends of a 95 % interval."""
@@ -76,7 +76,7 @@ def _ranges(
 ) -> tuple[Floats, Floats]:
     """Return the range of every entry, by a factor of its odds or by its posterior.
 
-    The posterior of an entry is Beta(n + α, N - n + (r - 1) α); see :mod:`anbexact.networks.intervals`.
+    The posterior of an entry is Beta(n + α, N - n + (r - 1) α); see :mod:`anbexact.models.network.intervals`.
     """
     if odds is not None:
         values = network.tables[name].values[place]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact.logit.potentials import Potentials, class_families, network_potentials
-from anbexact.networks.network import Network, TableNetwork
-from anbexact.parameters.counts import Counts
+from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
+from anbexact.models.network.network import Network, TableNetwork
+from anbexact.models.parameters.counts import Counts
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
-    from anbexact.logit.model import LogitModel
+    from anbexact.models.logit.model import LogitModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,5 +122,5 @@ class FamilySum:
 
 
 def _of_rows(counts: Counts | None) -> Counts | None:
-    """Return counts of rows; None for those of none."""
+    """Return counts; None if they are of no rows."""
     return counts if counts and next(iter(counts.values())).weights.any() else None

@@ -17,9 +17,9 @@ from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.conditional_shapley import conditional_values
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.shapley import ShapleyTables
-from anbexact.inputs.reader import Rows
-from anbexact.networks.explain import compared_classes
-from anbexact.networks.explanation_text import MOST_TERMS, WIDTH, cell_text, factor_text, wrapped
+from anbexact.models.network.explain import compared_classes
+from anbexact.models.network.explanation_text import MOST_TERMS, WIDTH, cell_text, factor_text, wrapped
+from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
 BASE = "(base)"

@@ -14,9 +14,9 @@ from anbexact._runtime.tasks import run_on_rows
 from anbexact.explanations.elimination import arranged
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.reasons import TOLERANCE
-from anbexact.inputs.reader import Rows
-from anbexact.networks.explain import class_code
-from anbexact.networks.explanation_text import value_text
+from anbexact.models.network.explain import class_code
+from anbexact.models.network.explanation_text import value_text
+from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import Vocabulary
 
 CHUNK = 100

@@ -11,7 +11,7 @@ from scipy.special import entr, logsumexp
 from anbexact._runtime.arrays import Floats
 from anbexact.explanations.decisions import Costs
 from anbexact.explanations.family_sum import FamilySum
-from anbexact.inputs.reader import Rows
+from anbexact.tables.reader import Rows
 
 LEAST = 1e-12
 """Gains up to this are rounding errors."""

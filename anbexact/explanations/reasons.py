@@ -18,9 +18,9 @@ from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.elimination import arranged
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
-from anbexact.inputs.prediction import check_choice
-from anbexact.inputs.reader import Rows
-from anbexact.networks.explanation_text import cell_text, wrapped
+from anbexact.models.network.explanation_text import cell_text, wrapped
+from anbexact.tables.prediction import check_choice
+from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import Vocabulary
 
 TOLERANCE = 1e-9

@@ -12,13 +12,11 @@ import pandas as pd
 from anbexact._runtime.arrays import Bools, Floats, Integers
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
-from anbexact.inputs.reader import Reader, Rows
-from anbexact.networks.evidence import code_evidence
-from anbexact.networks.explain import class_code
+from anbexact.models.network.evidence import code_evidence
+from anbexact.models.network.explain import class_code
+from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
-MOST_CODES = 4_000_000
-"""Codes that are evaluated at a time."""
 ROUNDING = 1e-12
 """Differences of probabilities up to this are rounding errors."""
 

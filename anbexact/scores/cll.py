@@ -24,9 +24,9 @@ class CLL:
     """Conditional log likelihood of the classes given the features, at the maximum likelihood parameters.
 
     ``Σ_t w_t ln P(c_t | x_t)``, where P is the network with the tables of
-    :func:`~anbexact.parameters.tables.ml_tables`: relative frequencies, and uniform distributions for joint states of
-    the parents that do not occur. Markov equivalent structures score the same. The parameters that maximise the
-    likelihood do not maximise the conditional likelihood, so an additional arc can lower the score.
+    :func:`~anbexact.models.parameters.tables.ml_tables`: relative frequencies, and uniform distributions for joint
+    states of the parents that do not occur. Markov equivalent structures score the same. The parameters that maximise
+    the likelihood do not maximise the conditional likelihood, so an additional arc can lower the score.
 
     It is not decomposable, and therefore not a :class:`~anbexact.scores.Score`:
     :func:`~anbexact.search.greedy.hill_climbing.learn_greedy_gbn` can use it; other searches cannot.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from anbexact._runtime.spelling import letters
 
 AnyScore = TypeVar("AnyScore", bound=type[Any])
 
@@ -25,7 +26,7 @@ ELSEWHERE = {
     "likelihood": "ll",
     "hannanquinn": "hq",
 }
-"""Names of scores elsewhere, in small letters without hyphens, and their names here."""
+"""Names of scores elsewhere, in lower case without hyphens, and their names in this package."""
 SCORE_TYPES: dict[str, type[Any]] = {}
 """All scores, including those without a name, by the names of their classes: the names allowed in saved files."""
 
@@ -36,16 +37,16 @@ def score_names() -> tuple[str, ...]:
 
 
 def near_score(name: str) -> str | None:
-    """Return the name here of a score that is written otherwise, or has another name elsewhere; None if unknown."""
-    letters = re.sub(r"[\s_-]", "", name).lower()
-    here = ELSEWHERE.get(letters, letters)
+    """Return the name of a score in this package, from another spelling or a name used elsewhere; None if unknown."""
+    spelled = letters(name)
+    here = ELSEWHERE.get(spelled, spelled)
     return here if here in {*SCORES, *CONDITIONAL_SCORES} else None
 
 
 def no_score(given: object) -> str:
-    """Return the message for what is no decomposable score, with the name that it has here, if it has one."""
+    """Return the message that refuses a ``structure_score``, with the name of the score in this package if known."""
     near = near_score(given) if isinstance(given, str) else None
-    hint = f": here it is called {near!r}" if near in SCORES else ""
+    hint = f", which is called {near!r} here" if near in SCORES else ""
     return f"structure_score must be one of {', '.join(map(repr, score_names()))}, or a Score, not {given!r}{hint}"
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import isinf
 
 from anbexact._runtime.units import human_seconds
+from anbexact.models.structure import Certificate
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.enumerated import enumerated_families
 from anbexact.search.scoring.set_scores import n_sets
-from anbexact.structures.structure import Certificate
-from anbexact.tables.counted_table import CountedTable
+from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 LONG_SEARCH = 30.0

@@ -12,9 +12,9 @@ from scipy.special import gammaln
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, seconds_left
 from anbexact._runtime.line_search import best_on_log_scale
+from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.search.exact.solution import rounding_error
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 LEAST_ESS, MOST_ESS = 0.01, 1e5
@@ -49,17 +49,17 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
     return best_on_log_scale(score, LEAST_ESS, MOST_ESS, first_look=15, precision=1e-3)
 
 
-def learn_with_best_ess(
-    table: DiscreteTable, learn: Learn, time_limit: float | None = None
+def climb_in_ess(
+    table: DiscreteTable, learn: Learn, structure: Structure, deadline: Deadline
 ) -> tuple[Structure, BDeu]:
     """Maximise BDeu over structures and equivalent sample sizes in turn.
 
-    Alternates between the best structure for an equivalent sample size (``learn``; the first is 10) and the best
-    equivalent sample size for a structure (:func:`best_ess`). With an exact ``learn``, neither step lowers the score.
-    The climb ends when the structure no longer changes, usually after two or three searches, and at the latest after
-    five. In the resulting pair, each is best given the other; it is rarely worse than the best pair of all. If a
-    greedy ``learn`` finds a lower score than before, the earlier structure is kept. If the time limit ends the first
-    search, its structure is the result. Ctrl-C raises.
+    Alternates between the best equivalent sample size for a structure (:func:`best_ess`) and the best structure for
+    an equivalent sample size (``learn``). With an exact ``learn``, neither step lowers the score. The climb ends when
+    the structure no longer changes, usually after two or three searches (the first, for the given structure, among
+    them), and at the latest after five. In the resulting pair, each is best given the other; it is rarely worse than
+    the best pair of all. If a greedy ``learn`` finds a lower score than before, the earlier structure is kept. If
+    time has run out, the given structure is the result. Ctrl-C raises.
 
     Parameters
     ----------
@@ -67,8 +67,10 @@ def learn_with_best_ess(
         A table with a class.
     learn : callable
         ``learn(table, score, seconds)`` returns the best structure it finds in the given time (None: no limit).
-    time_limit : float, optional
-        Time limit in seconds for all searches together.
+    structure : Structure
+        The structure that ``learn`` returned for the equivalent sample size ``START_ESS``.
+    deadline : Deadline
+        When the climb ends.
 
     Returns
     -------
@@ -82,16 +84,6 @@ def learn_with_best_ess(
     The marginal likelihood as a function of the equivalent sample size: Silander, Kontkanen and Myllymäki, *On
     sensitivity of the MAP Bayesian network structure to the equivalent sample size parameter*, UAI 2007.
     """
-    deadline = Deadline(time_limit)
-    with abandonable(), heard_once():
-        structure = learn(table, BDeu(START_ESS), time_limit)
-        return climb_in_ess(table, learn, structure, deadline)
-
-
-def climb_in_ess(
-    table: DiscreteTable, learn: Learn, structure: Structure, deadline: Deadline
-) -> tuple[Structure, BDeu]:
-    """Climb from the best structure for the equivalent sample size ``START_ESS``; see :func:`learn_with_best_ess`."""
     score = BDeu(START_ESS)
     with abandonable(), heard_once():
         for _ in range(MOST_SEARCHES - 1):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of, total_score
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 REQUIREMENTS = SearchRequirements("learn_naive_bayes")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
 
+from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.scores.capabilities import needed_variables
 from anbexact.search.constraints import Edge
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 P = ParamSpec("P")

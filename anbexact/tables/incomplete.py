@@ -1,4 +1,4 @@
-"""Tables some of whose cells are missing: weighted rows of state codes, with gaps."""
+"""Tables with missing cells: weighted rows of state codes, some of which are missing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class IncompleteTable:
 
     @classmethod
     def with_gaps(cls, table: DiscreteTable, gaps: Collection[Hashable]) -> IncompleteTable:
-        """Return the rows of a table in which the state of missing cells of some variables is a missing cell.
+        """Return the rows of a table; for some variables, the state of missing cells becomes a missing cell again.
 
         A variable with a single other state has it in every row.
 
@@ -100,7 +100,7 @@ class IncompleteTable:
         return counts
 
     def complete(self) -> DiscreteTable:
-        """Return the same rows, none of which has a gap, as a complete table."""
+        """Return the same rows, none of which has a missing cell, as a complete table."""
         return DiscreteTable(self.vocabulary, self.codes, self.weights, self.n_rows)
 
     def rows(self, places: Integers, weights: Floats | None = None) -> IncompleteTable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anbexact.tables.native_values import sorted_positions
+from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.vocabulary import CodeArray, Vocabulary, missing_label
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def united(first: Vocabulary, second: Vocabulary) -> Vocabulary:
 
 
 def _united_states(name: Hashable, first: Vocabulary, second: Vocabulary) -> tuple[Any, ...]:
-    """Return the states of a variable in two tables, without that of its missing cells."""
+    """Return the states of a variable in two tables together, without the state of missing cells."""
     own, other = first.observed_states(name), second.observed_states(name)
     if own == other:
         return own

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.units import agreeing, counted
-from anbexact.tables.columns import Column
-from anbexact.tables.native_values import native
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.native_values import native
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
 HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")

@@ -1,4 +1,4 @@
-"""Rows as codes, one by one and in their order."""
+"""Rows as codes, in the order of their frame."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from anbexact._runtime.warn import warn
 from anbexact.tables.collapsing import Weights, row_groups, totals
-from anbexact.tables.columns import Column
+from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import MissingCells, filled, known_missing_cells, refuse_missing_class
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
 class RowCodes:
-    """Rows as codes, one by one and in the order of the frame that they come from.
+    """Rows as codes, unmerged and in the order of the frame that they come from.
 
     Attributes
     ----------
@@ -28,7 +28,8 @@ class RowCodes:
     weights : (rows,) float64
         Positive weights.
     places : (rows,) intp
-        Positions of the rows in the frame: ascending, without those of weight 0 and those left out for missing cells.
+        Positions of the rows in the frame, ascending; rows of weight 0 and rows left out because of missing cells are
+        not among them.
     """
 
     vocabulary: Vocabulary
@@ -69,9 +70,9 @@ def rows_in_vocabulary(
 def usable_rows(
     columns: Sequence[Column], target: Column | None, weights: Weights, cells: MissingCells
 ) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
-    """Leave out rows of weight 0 and rows excluded by missing cells; fill in the columns with a single state.
+    """Leave out rows of weight 0 and rows excluded by missing cells, and fill missing cells of single-state columns.
 
-    Returns columns, target, weights and positions of the rows that are kept, possibly none if the states are known.
+    Returns the columns, the target, and the weights and positions of the rows that are kept. There may be none.
     """
     if cells.warning:
         warn(cells.warning)

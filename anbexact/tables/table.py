@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact.tables.collapsing import row_groups, totals
-from anbexact.tables.columns import Column
-from anbexact.tables.frames import read_column, read_columns
-from anbexact.tables.lazy import is_lazy
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.lazy import is_lazy
+from anbexact.tables.frames.native_values import native, sorted_positions
+from anbexact.tables.frames.reading import read_column, read_columns
 from anbexact.tables.merging import rows_together
 from anbexact.tables.missing import (
     Categories,
     missing_cells,
     refuse_missing_class,
 )
-from anbexact.tables.native_values import native, sorted_positions
 from anbexact.tables.row_codes import RowCodes, coded_rows, usable_rows
 from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary, group_names, missing_label
 
@@ -93,7 +93,7 @@ class DiscreteTable:
             For input that is not a valid table; the message names the column and the value.
         """
         if is_lazy(X):
-            from anbexact.tables.lazy_table import lazy_table
+            from anbexact.tables.counted.lazy_table import lazy_table
 
             return lazy_table(
                 X,
@@ -224,7 +224,7 @@ class DiscreteTable:
 
 
 def merged_table(rows: RowCodes) -> DiscreteTable:
-    """Return the table of rows that were read one by one, in which equal ones are merged."""
+    """Return rows as a table, in which equal rows are merged."""
     return DiscreteTable(rows.vocabulary, *rows.merged(), len(rows.weights))
 
 
@@ -243,7 +243,7 @@ def table_from_columns(
 
     If a column has ``groups``, these are its states. In the columns ``measured``, a missing cell cannot be a state of
     its own. If equal rows were merged before, ``repeats`` is the number of rows that each row represents. In
-    rows of no class, that is a state of the class, if the caller does not refuse them.
+    rows without a class, the class has a state for missing cells, unless the caller refuses such rows.
     """
     groups = groups or {}
     names = [column.name for column in columns]

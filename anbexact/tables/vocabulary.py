@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.warn import warn
-from anbexact.tables.columns import Column
-from anbexact.tables.quantities import Quantity
-from anbexact.tables.text_quantities import TextQuantity
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.text_quantities import TextQuantity
 
 MISSING = -1
 """Code of a missing cell."""
@@ -62,7 +62,7 @@ def group_names(groups: Groups) -> tuple[str, ...]:
 
 
 def missing_label(states: Iterable[Any], groups: Groups = ()) -> str:
-    """Return the name of the state of missing cells beside these states, which no other state and no value has.
+    """Return a name for the state of missing cells that is neither one of these states nor a value in their groups.
 
     Examples
     --------
@@ -112,8 +112,8 @@ class Vocabulary:
         For every variable whose states are groups of values: the values of each group, in the order of the states
         (the state of missing cells has no values). A cell with one of the values has the group's state.
     own_missing : frozenset
-        The variables whose last state is that of their missing cells. It is called ``"(missing)"``, or otherwise if
-        an ordinary state is called so. No value is read as this state, whatever it is called.
+        The variables that have a state for missing cells, which is their last one. It is called ``"(missing)"``, or
+        ``"(missing cell)"`` if another state has this name. Only missing cells are read as this state, and no value.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
@@ -154,7 +154,7 @@ class Vocabulary:
         return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups), own)
 
     def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
-        """Return the code of every value of a variable; refuse groups that do not match its states."""
+        """Return the codes of the values of a variable; refuse groups that do not match its states."""
         if name not in self.groups:
             return {state: code for code, state in enumerate(self.observed_states(name))}
         groups = self.groups[name]
@@ -189,7 +189,7 @@ class Vocabulary:
 
     @property
     def used(self) -> tuple[Hashable, ...]:
-        """All other features."""
+        """The features that were not left out."""
         return tuple(name for name in self.features if self.states[name] != (LEFT_OUT,))
 
     def missing_rules(self, handle_missing: str) -> dict[Hashable, str]:
@@ -217,7 +217,7 @@ class Vocabulary:
         return self.arity(name) - 1 if name in self.own_missing else MISSING
 
     def code(self, name: Hashable, state: Any) -> int:
-        """Return the code of a value, or of a state by its name; ``UNKNOWN`` if there is neither."""
+        """Return the code of a value, or else of the state with this name; ``UNKNOWN`` if there is neither."""
         code = self._values[name].get(state)
         return self._places[name].get(state, UNKNOWN) if code is None else code
 

@@ -29,7 +29,7 @@ class Run:
         Tiny made tables, fewest folds: whether everything works, nothing to be read off. Writes to a folder that is
         removed.
     only : tuple of str
-        Tables to which the run is restricted; empty for all. What is left is not summarised in ``docs/results``.
+        Tables to which the run is restricted; empty for all. What is left is not summarised in ``docs/measurements``.
     limit : float, optional
         Seconds of a single search, where the benchmark sets a limit.
     results, summaries : Path

@@ -1,8 +1,8 @@
 """The tables of the papers behind the library, measured again beside the published figures.
 
 Results in ``benchmarks/results/papers_*.csv`` are not measured again: to repeat a measurement, delete its lines. The
-quick run measures the small tables only, reads what other benchmarks left in ``docs/results``, and writes to
-``build/papers``; the full one writes to ``docs/results``.
+quick run measures the small tables only, reads what other benchmarks left in ``docs/measurements``, and writes to
+``build/papers``; the full one writes to ``docs/measurements``.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from benchmarks.papers.common import page
 from benchmarks.quality import ckg, lr_tables, scores
 
 MEASURED_BY = (ckg, lr_tables, scores)
-"""What measures them, and writes to ``docs/results``."""
+"""What measures them, and writes to ``docs/measurements``."""
 NAME = "papers_others"
 TITLE = "The tables of the other papers"
 STORE = SUMMARIES / "acll.csv"

@@ -15,8 +15,8 @@ import pandas as pd
 
 from anbexact import ANBClassifier
 from anbexact.classifiers import FixedStructureClassifier
+from anbexact.rivals.mc_dag_search import class_of_graph
 from anbexact.search.graphs import as_mask
-from anbexact.search.greedy.mc_dag import class_of_graph
 from benchmarks.harness import tables
 from benchmarks.harness.output import markdown, panels, save
 from benchmarks.harness.places import RESULTS

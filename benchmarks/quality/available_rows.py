@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from anbexact import NaiveBayesClassifier, Structure, learn_anb, learn_tan
-from anbexact.networks.posterior import Posterior
-from anbexact.parameters.counts import Counts, FamilyCounts
-from anbexact.parameters.tables import eap_tables
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.counts import Counts, FamilyCounts
+from anbexact.models.parameters.tables import eap_tables
 from anbexact.scores.rising import log_rising
 from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.tables.table import DiscreteTable

@@ -5,7 +5,7 @@ training sets and by MDL (BIC) on small ones; continuous columns cut by MDLP, wh
 tables are split once into as many training and test rows as there, the others cross-validated five-fold. The numbers
 of rows stand beside each other, since some tables differ. Reads ``../shared/reference`` and ``../shared/data``.
 
-Target: the published accuracies. Takes a minute. Writes ``docs/results/ckg.csv``.
+Target: the published accuracies. Takes a minute. Writes ``docs/measurements/ckg.csv``.
 """
 
 import warnings

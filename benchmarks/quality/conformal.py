@@ -7,7 +7,7 @@ of the rows to learn from. All of them are made with augmented naive Bayes (``es
 1 - P(class | row). "By chance" means that ties count in part. MAPIE is left out if it is not installed.
 
 Target: coverage of 90 ± 1 % by chance, 90 % or more otherwise, and sets no larger than MAPIE's on average. Takes
-five minutes; it is resumable. Writes ``docs/results/conformal.csv``.
+five minutes; it is resumable. Writes ``docs/measurements/conformal.csv``.
 """
 
 import warnings

@@ -4,8 +4,8 @@ Stratified five-fold cross-validation over the tables of ``../shared/data`` with
 found within every fold, by each rule; classified by naive Bayes (NB), the same refitted by conditional likelihood,
 TAN and the exact ANB, all with ``ess="auto"``. Of longer tables, 6,000 rows are drawn once.
 
-Target: none; ``docs/cut-points.md`` has the outcome. Takes a few minutes; it is resumable. Writes
-``docs/results/cut_points.csv``, means per table.
+Target: none; ``docs/guides/cut-points.md`` has the outcome. Takes a few minutes; it is resumable. Writes
+``docs/measurements/cut_points.csv``, means per table.
 """
 
 import warnings

@@ -3,8 +3,8 @@
 Ten-fold cross-validation over the tables of ``../shared/data`` with up to 16 features, but for letter and pendigits,
 everything chosen from the training rows. With ``--full`` over all tables.
 
-Target: the former defaults; ``docs/equivalent-sample-size.md`` has the outcome. Takes two minutes, with ``--full``
-hours; it is resumable. Writes ``docs/results/defaults.csv``.
+Target: the former defaults; ``docs/background/equivalent-sample-size.md`` has the outcome. Takes two minutes, with
+``--full`` hours; it is resumable. Writes ``docs/measurements/defaults.csv``.
 """
 
 import warnings

@@ -13,8 +13,8 @@ they predict:
 - ``CV``: both, equal or not, where the three-fold cross-validated conditional log likelihood is highest, the
   structure relearned in every fold (up to 16 features).
 
-Target: none; ``docs/equivalent-sample-size.md`` has the outcome. Takes about an hour; it is resumable. Writes
-``docs/results/ess.csv`` and ``docs/results/ess.png``.
+Target: none; ``docs/background/equivalent-sample-size.md`` has the outcome. Takes about an hour; it is resumable.
+Writes ``docs/measurements/ess.csv`` and ``docs/measurements/ess.png``.
 """
 
 import warnings
@@ -25,9 +25,9 @@ import numpy as np
 import pandas as pd
 
 from anbexact import BDeu, DiscreteTable, NaiveBayesClassifier, Structure, learn_anb
-from anbexact.networks.posterior import Posterior
-from anbexact.parameters.smoothing import LeaveOneOut
-from anbexact.parameters.tables import fit_eap
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.smoothing import LeaveOneOut
+from anbexact.models.parameters.tables import fit_eap
 from benchmarks.harness.folds import judge, means, splits
 from benchmarks.harness.output import panels, save, show
 from benchmarks.harness.run import Run

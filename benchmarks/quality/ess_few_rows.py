@@ -10,8 +10,8 @@ and for that of the highest marginal likelihood (ML), and the tables are smoothe
 
 ``CV of both`` also takes the structure that predicts held-out rows better.
 
-Target: none; ``docs/equivalent-sample-size.md`` has the outcome. Takes about ten minutes; it is resumable. Writes
-``docs/results/ess_few_rows.csv``.
+Target: none; ``docs/background/equivalent-sample-size.md`` has the outcome. Takes about ten minutes; it is resumable.
+Writes ``docs/measurements/ess_few_rows.csv``.
 """
 
 import warnings
@@ -20,10 +20,11 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from anbexact import BDeu, DiscreteTable, NaiveBayesClassifier, Structure, learn_anb
-from anbexact.networks.posterior import Posterior
-from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
-from anbexact.parameters.tables import fit_eap
-from anbexact.search.ess import learn_with_best_ess
+from anbexact._runtime.deadline import Deadline
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
+from anbexact.models.parameters.tables import fit_eap
+from anbexact.search.ess import START_ESS, climb_in_ess
 from anbexact.tables.folds import split_table
 from benchmarks.harness.folds import judge, means
 from benchmarks.harness.output import show
@@ -52,7 +53,8 @@ def one_fold(name: str, fold: int) -> list[Row]:
     codes, inner = encoder.reader_.codes(X.iloc[test]), split_table(table, INNER_FOLDS)
     judged: dict[str, Row] = {}
     predicted: dict[str, float] = {}
-    most_probable = learn_with_best_ess(table, learn)[1].ess
+    start = learn(table, BDeu(START_ESS))
+    most_probable = climb_in_ess(table, learn, start, Deadline(None))[1].ess
     for label, ess in (("1", 1.0), ("ML", most_probable)):
         structure = learn(table, BDeu(ess))
         held_out = [HeldOut(rows, others, learn(rows, BDeu(ess))) for rows, others in inner]

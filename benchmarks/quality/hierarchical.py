@@ -6,8 +6,8 @@ Naive Bayes, TAN, and kDB with k = 2 and 5, with ``parameters="eap"`` (equivalen
 and scikit-learn's random forest (300 trees, probabilities clipped at 0.001). Everything is learned within the folds.
 
 Target: kDB with k = 5 and hierarchical tables is as accurate as the random forest on half of the tables. Takes some
-minutes, or more than an hour with ``--full``; it is resumable. Writes ``docs/results/hierarchical.csv``, and for
-every table ``docs/results/hierarchical_tables.csv``.
+minutes, or more than an hour with ``--full``; it is resumable. Writes ``docs/measurements/hierarchical.csv``, and for
+every table ``docs/measurements/hierarchical_tables.csv``.
 """
 
 import warnings
@@ -18,7 +18,7 @@ import pandas as pd
 
 from anbexact import NaiveBayesClassifier, TANClassifier
 from anbexact.classifiers import KDBClassifier
-from anbexact.classifiers.pool_members import equal_frequency
+from anbexact.classifiers.pooling.members import equal_frequency
 from benchmarks.harness.folds import judge, means, splits
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run

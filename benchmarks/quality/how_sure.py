@@ -1,4 +1,4 @@
-"""Whether the answers of ``docs/how-sure.md`` are right, and what they take: all figures of that page in one run.
+"""Whether the answers of ``docs/background/how-sure.md`` are right, and what they take: all its figures in one run.
 
 Arcs, draws and near-optimal structures are compared with the list of all structures of small random tables, the
 relearned leave-one-out with classifiers fitted to all other rows, and intervals with tables (and structures) drawn
@@ -6,8 +6,8 @@ from the prior, from which rows are drawn. Times are those of :mod:`benchmarks.s
 benchmark of their own, ``conformal``.
 
 Target: the column ``target`` (at least for probabilities of chi-square tests, draws and equal answers, at most for
-times, memory and differences; coverages within 0.02). Takes ten minutes. Writes ``docs/results/how_sure.csv`` and,
-with times, ``how_sure_times.csv``.
+times, memory and differences; coverages within 0.02). Takes ten minutes. Writes ``docs/measurements/how_sure.csv``
+and, with times, ``how_sure_times.csv``.
 """
 
 import warnings

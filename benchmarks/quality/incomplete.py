@@ -18,7 +18,7 @@ of the UCI repository), where that is present.
 
 Target: EM has a lower log loss than dropping and than the mode on 8 of 10 tables at 20 %, at random. Which of two
 ways is better on a small table depends on the cells that go, so these are removed five times; losses are means.
-Takes ten minutes (``--full``: a quarter of an hour); it is resumable. Writes ``docs/results/incomplete.csv``.
+Takes ten minutes (``--full``: a quarter of an hour); it is resumable. Writes ``docs/measurements/incomplete.csv``.
 """
 
 import csv

@@ -10,7 +10,7 @@ All models are fitted by pure conditional likelihood, as in the paper (naive Bay
 generative naive Bayes and the forest with ``l2="auto"`` stand beside them.
 
 Target: the published figures, which are printed where ``../shared/reference`` is there. Takes some minutes for 20
-replications; it is resumable. Writes ``docs/results/lr_table1.csv`` and ``lr_table2.csv``.
+replications; it is resumable. Writes ``docs/measurements/lr_table1.csv`` and ``lr_table2.csv``.
 """
 
 from __future__ import annotations

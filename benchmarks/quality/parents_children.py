@@ -6,7 +6,7 @@ with an equivalent sample size of 1; the Bayes factor takes whatever depends on 
 milliseconds are of Java on a 2.2 GHz Xeon. Needs the networks of ``../shared/data``.
 
 Target: Sugahara and Ueno's Table 4. Takes two minutes. With ``--full`` the score-based searches run on BARLEY, too
-(minutes more), and ``docs/results/parents_children.csv`` and ``.md`` are written.
+(minutes more), and ``docs/measurements/parents_children.csv`` and ``.md`` are written.
 """
 
 import warnings
@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from anbexact import DiscreteTable
-from anbexact.selection.hiton_pc import HITONPC
-from anbexact.selection.independence_tests import BayesFactorTest
-from anbexact.selection.mmpc import MMPC
-from anbexact.selection.pcmb import PCMB
-from anbexact.selection.s2tmb import S2TMB
-from anbexact.selection.sll import SLL
+from anbexact.rivals.selection.hiton_pc import HITONPC
+from anbexact.rivals.selection.independence_tests import BayesFactorTest
+from anbexact.rivals.selection.mmpc import MMPC
+from anbexact.rivals.selection.pcmb import PCMB
+from anbexact.rivals.selection.s2tmb import S2TMB
+from anbexact.rivals.selection.sll import SLL
 from benchmarks.harness.output import markdown, show, template, write_page
 from benchmarks.harness.run import Run
 from benchmarks.harness.store import Row

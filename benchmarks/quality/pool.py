@@ -14,10 +14,11 @@ frequencies of few rows vary; ``if_calibrated`` is its expected value.
 
 Target: the pool's mean log loss below that of every rival, and below that of every single model by 0.02; its accuracy
 at most 0.005 below that of the best rival; its expected calibration error at most 0.03; worse than the best of its
-members by more than 0.01 on at most 3 tables; a fit in 25 times that of its slowest member. ``docs/pool.md`` has the
-outcome. Takes hours; it is resumable. Writes ``docs/results/pool.csv``, for every table
-``docs/results/pool_tables.csv``, and for every fold ``docs/results/pool_folds.csv``; draws ``docs/results/pool.png``.
-To go on from measurements that are kept there, copy ``pool_folds.csv`` to ``benchmarks/results/pool.csv``.
+members by more than 0.01 on at most 3 tables; a fit in 25 times that of its slowest member. ``docs/guides/pool.md``
+has the outcome. Takes hours; it is resumable. Writes ``docs/measurements/pool.csv``, for every table
+``docs/measurements/pool_tables.csv``, and for every fold ``docs/measurements/pool_folds.csv``; draws
+``docs/measurements/pool.png``. To go on from measurements that are kept there, copy ``pool_folds.csv`` to
+``benchmarks/results/pool.csv``.
 """
 
 import warnings

@@ -7,8 +7,8 @@ likelihood, with a prior chosen by cross-validation within the training rows (``
 (``refit 10`` and so on), or with none, where the fit then stopped (``refit 0``). All states are declared, so that no
 test row shows a new one. Every table counts once, whatever its size.
 
-Target: none; ``docs/logit.md`` has the outcome. Takes about a quarter of an hour; it is resumable. Writes
-``docs/results/refit.csv``, and for every table ``docs/results/refit_tables.csv``.
+Target: none; ``docs/guides/logit.md`` has the outcome. Takes about a quarter of an hour; it is resumable. Writes
+``docs/measurements/refit.csv``, and for every table ``docs/measurements/refit_tables.csv``.
 """
 
 import warnings

@@ -8,7 +8,7 @@ tables (ESS 1), and the tables that maximise aCLL. Wilcoxon's signed-rank test o
 rows learned from on simulated tables of the paper's kind.
 
 Target: the order of the scores that the paper reports. Takes a few minutes; it is resumable. Writes
-``docs/results/acll.csv``.
+``docs/measurements/acll.csv``.
 """
 
 import warnings

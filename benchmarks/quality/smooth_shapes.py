@@ -14,10 +14,11 @@ are whole numbers or which come with other packages, for naive Bayes, and for TA
 with more than 1,500 rows, they are measured on the first fold.
 
 Target: a mean log loss of smooth ANB or TAN 0.03 below those of logistic regression, random forest and the refit
-without an order; worse than this by more than 0.01 on at most two tables. ``docs/smooth-shapes.md`` has the outcome.
-Takes about five hours; it is resumable. Writes ``docs/results/smooth_shapes.csv``, with means over all tables, over
-those with ANB, over those with ANB refitted and over those with all settings, ``docs/results/smooth_rules.csv`` with
-means over the tables of the rules, and for every table ``docs/results/smooth_shapes_tables.csv``.
+without an order; worse than this by more than 0.01 on at most two tables. ``docs/guides/smooth-shapes.md`` has the
+outcome. Takes about five hours; it is resumable. Writes ``docs/measurements/smooth_shapes.csv``, with means over all
+tables, over those with ANB, over those with ANB refitted and over those with all settings,
+``docs/measurements/smooth_rules.csv`` with means over the tables of the rules, and for every table
+``docs/measurements/smooth_shapes_tables.csv``.
 """
 
 import warnings

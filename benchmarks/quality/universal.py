@@ -6,8 +6,8 @@ at most; a tree; naive Bayes) stands beside cut points by MDLP (the exact ANB, a
 kernel naive Bayes. With cut points, the ANB of the 30 features of breast cancer is not proved optimal within 90 s:
 there the tree stands in.
 
-Target: none; ``docs/continuous.md`` has the outcome. Takes a quarter of an hour; it is resumable. Writes
-``docs/results/universal.csv`` and ``universal.md``.
+Target: none; ``docs/guides/continuous.md`` has the outcome. Takes a quarter of an hour; it is resumable. Writes
+``docs/measurements/universal.csv`` and ``universal.md``.
 """
 
 from pathlib import Path

@@ -15,8 +15,8 @@ round. Along an arrow the dependence is as follows.
 - mixed: X and Z are Gaussian numbers with a correlation of 0.5, and Y is 0 or 1. In the chain,
   ``P(Y = 1) = 1 / (1 + exp(-2 z))``; in the collider it moves Z up or down by half of a standard deviation.
 
-Target: none; ``docs/continuous.md`` has the outcome. Takes some minutes; it is resumable. Writes
-``docs/results/universal_consistency.csv`` and ``.png``.
+Target: none; ``docs/guides/continuous.md`` has the outcome. Takes some minutes; it is resumable. Writes
+``docs/measurements/universal_consistency.csv`` and ``.png``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 
 from anbexact import DiscreteTable, TANClassifier
 from anbexact.classifiers import AODEClassifier, KDBClassifier
-from anbexact.networks.aode import AODEPosterior, count_pairs
+from anbexact.models.aode import AODEPosterior, count_pairs
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
 from benchmarks.harness.timing import seconds

@@ -7,7 +7,8 @@ alone take is measured once more by themselves.
 
 Target: :func:`target`. Takes half a minute for a few samples, of which nothing is written. ``--full`` measures every
 table and sample, with 300 s for a search unless ``--limit`` says otherwise: hours, most of them for what does not
-close. It is resumable, writes ``docs/results/exact_search.csv``, and prints the table of ``docs/exact-search.md``.
+close. It is resumable, writes ``docs/measurements/exact_search.csv``, and prints the table of
+``docs/background/exact-search.md``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import numpy as np
 import pandas as pd
 
 from anbexact import BDeu, DiscreteTable, Structure, learn_anb, verify
+from anbexact.models.proof import Case, Exhaustion, Split
 from anbexact.scores import BIC
 from anbexact.search.exact.lattice import lattice_cost
-from anbexact.structures.proof import Case, Exhaustion, Split
 from benchmarks.harness.inner import available_memory, parent_set_lists
 from benchmarks.harness.output import markdown, show
 from benchmarks.harness.run import Run
@@ -231,7 +232,7 @@ COLUMNS = [
 
 
 def page_table(found: pd.DataFrame) -> str:
-    """Return the table of ``docs/exact-search.md``: what was proved, and in which time; no samples of 3,000 rows."""
+    """Return the table of ``docs/background/exact-search.md``: what was proved, when; no samples of 3,000 rows."""
     lines = []
     for row in found[found["rows"] != 3_000].itertuples():
         result = "proved" if row.optimal else f"gap {row.gap_percent:.2g} %"

@@ -11,8 +11,8 @@ finds is scored by our BDeu or BIC, so that values compare:
 pyAgrum is optional: ``pip install pyagrum``. Each search runs in a process of its own, ended when it exceeds the
 limit. Their seconds are of the search alone, after the libraries are loaded and the rows are handed over.
 
-Target: none; ``docs/exact-search.md`` has the outcome. Takes a few minutes, with 20 s for a search unless
-``--limit`` says otherwise; with ``--full`` 120 s, and ``docs/results/exact_search_rivals.csv`` is written.
+Target: none; ``docs/background/exact-search.md`` has the outcome. Takes a few minutes, with 20 s for a search unless
+``--limit`` says otherwise; with ``--full`` 120 s, and ``docs/measurements/exact_search_rivals.csv`` is written.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 Samples from two networks, as in :mod:`~benchmarks.speed.exact_search`. Dependences are strong in one, weak and
 many-sided in the other.
 
-Target: none; ``docs/exact-search.md`` has the outcome. Takes half a minute for the smallest numbers of features,
-which are printed alone. ``--full`` measures all, with 60 s for a search unless ``--limit`` says otherwise: an hour or
-two. It is resumable, and writes ``docs/results/exact_search_sweep.csv`` and ``docs/results/exact_search.png``.
+Target: none; ``docs/background/exact-search.md`` has the outcome. Takes half a minute for the smallest numbers of
+features, which are printed alone. ``--full`` measures all, with 60 s for a search unless ``--limit`` says otherwise:
+an hour or two. It is resumable, and writes ``docs/measurements/exact_search_sweep.csv`` and
+``docs/measurements/exact_search.png``.
 """
 
 from __future__ import annotations

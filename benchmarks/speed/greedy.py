@@ -5,9 +5,9 @@ minutes.
 """
 
 from anbexact import DiscreteTable
+from anbexact.rivals.mc_dag_search import learn_mc_dag
 from anbexact.scores import CLL, CMDL, BDeu
 from anbexact.search import learn_greedy_gbn
-from anbexact.search.greedy.mc_dag import learn_mc_dag
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
 from benchmarks.harness.timing import seconds

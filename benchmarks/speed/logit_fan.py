@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 
 from anbexact import DiscreteTable
 from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
-from anbexact.logit.indicators import Rows, make_columns
-from anbexact.search.greedy.logit_fan import learn_logit_fan
+from anbexact.rivals.indicators import Rows, make_columns
+from anbexact.rivals.logit_fan_search import learn_logit_fan
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
 from benchmarks.harness.timing import seconds

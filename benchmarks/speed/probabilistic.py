@@ -16,7 +16,7 @@ import pandas as pd
 
 from anbexact import NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import logit_to_numpyro, to_logit, to_numpyro
-from anbexact.adapters.bayesian import network_sites
+from anbexact.adapters.ppl.bayesian import network_sites
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
 from benchmarks.harness.timing import timed

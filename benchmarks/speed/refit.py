@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import to_logit
-from anbexact.logit.identification import design_matrix, identified
+from anbexact.models.logit.identification import design_matrix, identified
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
 from benchmarks.harness.store import Row

@@ -3,7 +3,7 @@
 Ten folds of naive Bayes, TAN and exact ANB with their refits are compared over a generated table, with the workers
 started and their kernels loaded before. One worker has one processor, as each of two has; otherwise it would use both
 by its threads. The results must not depend on the workers. Target: 1.6 times the speed of one worker. Takes ten
-minutes; backends that are not installed are left out. Writes ``docs/results/workers.csv``.
+minutes; backends that are not installed are left out. Writes ``docs/measurements/workers.csv``.
 """
 
 import os

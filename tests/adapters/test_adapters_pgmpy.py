@@ -22,8 +22,8 @@ from sklearn.exceptions import NotFittedError
 from strategies import problems, random_problem
 
 import anbexact
-import anbexact.adapters.pgmpy as adapter
-import anbexact.adapters.queries as queries
+import anbexact.adapters.pgmpy.networks as adapter
+import anbexact.adapters.pgmpy.queries as queries
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.adapters import class_posterior, d_separated, from_pgmpy, to_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
@@ -781,7 +781,7 @@ class TestPackage:
             "from anbexact.adapters import to_pgmpy\n"
             "print('pgmpy' in sys.modules, to_pgmpy.__module__, anbexact.adapters.__dict__['to_pgmpy'] is to_pgmpy)"
         )
-        assert done.stdout.splitlines() == ["[]", "True anbexact.adapters.pgmpy True"]
+        assert done.stdout.splitlines() == ["[]", "True anbexact.adapters.pgmpy.networks True"]
 
     @pytest.mark.slow
     def test_no_warning_of_pgmpy_reaches_the_user(self):

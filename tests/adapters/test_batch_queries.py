@@ -16,7 +16,7 @@ with warnings.catch_warnings():
     from pgmpy.models import DiscreteBayesianNetwork
     from pgmpy.readwrite import BIFReader
 
-import anbexact.adapters.batch_queries as batch_queries
+import anbexact.adapters.pgmpy.batch_queries as batch_queries
 from anbexact import ANBClassifier
 from anbexact.adapters import class_posterior, from_pgmpy, most_probable_explanations, posterior
 from anbexact.datasets import load_iris

@@ -22,15 +22,15 @@ from tiers import examples
 
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.adapters import from_file, from_pgmpy, to_file
-from anbexact.adapters import network_files as exchange
-from anbexact.adapters.safe_names import LONGEST, RESERVED, safe_names
+from anbexact.adapters.files import network_files as exchange
+from anbexact.adapters.files.safe_names import LONGEST, RESERVED, safe_names
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.networks.network import TableNetwork
-from anbexact.parameters.tables import ConditionalTable
-from anbexact.persistence.classifiers import digest
-from anbexact.structures.structure import Structure
-from anbexact.tables.native_values import sorted_positions
+from anbexact.files.classifiers import digest
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.tables import ConditionalTable
+from anbexact.models.structure import Structure
+from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.vocabulary import Vocabulary
 
 EXTENSIONS = ("bif", "xmlbif", "xdsl")
@@ -724,7 +724,7 @@ probability ( a_b | u, c ) {{
         to_file(numbers, tmp_path / f"m.{extension}")
         to_file(strings, tmp_path / f"n.{extension}")
         (tmp_path / f"n.{extension}").replace(tmp_path / f"m.{extension}")
-        with pytest.raises(ValueError, match=rf"m\.{extension}: the file of names beside it is from another export"):
+        with pytest.raises(ValueError, match=rf"m\.{extension}: the file of names next to it is from another export"):
             from_file(tmp_path / f"m.{extension}")
         other = make({"z": (1, 2), "c": "ab"}, {"z": ("c",), "c": ()}, "c")
         to_file(other, tmp_path / f"m.{extension}")

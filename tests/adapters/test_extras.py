@@ -8,10 +8,10 @@ import pytest
 
 import anbexact.adapters
 from anbexact import NaiveBayesClassifier
-from anbexact.adapters.figures import plot_shapes
 from anbexact.datasets import load_monks
 from anbexact.plots import NetworkDisplay
-from anbexact.tables.lazy import LazySource
+from anbexact.show.figures.logit_shapes import plot_shapes
+from anbexact.tables.frames.lazy import LazySource
 
 
 def fitted():

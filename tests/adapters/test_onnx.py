@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from anbexact import NaiveBayesClassifier, TANClassifier, UniversalMeasure
-from anbexact.adapters.onnx_graph import NO_INTEGER, at_most
+from anbexact.adapters.deploy.onnx_graph import NO_INTEGER, at_most
 from anbexact.datasets import load_iris
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 from anbexact.adapters import register_onnx_converters, to_onnx  # noqa: E402
-from anbexact.tables.native_values import in_double  # noqa: E402
+from anbexact.tables.frames.native_values import in_double  # noqa: E402
 
 
 def session(model):
@@ -63,7 +63,9 @@ def needed(model):
 def test_names_that_onnx_cannot_have_are_told():
     X = pd.DataFrame({"État": ["a", "b"] * 20, "ok": ["c", "d", "d", "d"] * 10, "label": ["e", "f"] * 20, "a b": 1})
     fitted = NaiveBayesClassifier().fit(X, ["u", "v"] * 20)
-    told = "3 inputs of the ONNX model .*: column_0 is 'État', column_2 is 'label', column_3 is 'a b'. The doc_string"
+    told = (
+        "3 inputs are named by position: column_0 is 'État', column_2 is 'label', column_3 is 'a b'. The doc_string"
+    )
     with pytest.warns(UserWarning, match=told):
         model = to_onnx(fitted)
     assert [(put.name, put.doc_string) for put in model.graph.input] == [

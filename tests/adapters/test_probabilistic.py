@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from anbexact import GBNClassifier, NaiveBayesClassifier, TANClassifier
-from anbexact.adapters import bayesian, to_logit
-from anbexact.adapters.bayesian import logit_sites, network_sites
+from anbexact.adapters import to_logit
+from anbexact.adapters.ppl import bayesian
+from anbexact.adapters.ppl.bayesian import logit_sites, network_sites
 
 
 def problem(seed, gaps=0.2):
@@ -113,7 +114,7 @@ def test_samplers_of_numpyro_move_in_stretched_log_ratios():
     import jax
     import jax.numpy as jnp
 
-    from anbexact.adapters.numpyro_simplex import dirichlet_rows
+    from anbexact.adapters.ppl.numpyro_simplex import dirichlet_rows
 
     numpyro.enable_x64()
     rng = np.random.default_rng(0)

@@ -22,9 +22,10 @@ from anbexact import (
     TANClassifier,
     UniversalMeasure,
 )
-from anbexact.adapters import scorer_source, to_python
-from anbexact.adapters.python_scorer import python_source
-from anbexact.adapters.scoring_form import scoring_form
+from anbexact.adapters import to_python
+from anbexact.adapters.deploy import scorer_source
+from anbexact.adapters.deploy.python_scorer import python_source
+from anbexact.adapters.deploy.scoring_form import scoring_form
 from anbexact.classifiers.aode import AODEClassifier
 from anbexact.datasets import load_monks
 

@@ -23,7 +23,7 @@ from anbexact.classifiers import (
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.conformal import FullConformalClassifier, SplitConformalClassifier
 from anbexact.datasets import load_iris
-from anbexact.structures.proof import Case, Component, Duals, FewestClassParameters, Split
+from anbexact.models.proof import Case, Component, Duals, FewestClassParameters, Split
 
 STORED = [(table, classifier) for table, classifier in deployed.MODELS if classifier != "logit"]
 

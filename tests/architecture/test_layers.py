@@ -10,36 +10,34 @@ LAYERS = (
     ("tables",),
     ("discretize",),
     ("scores",),
-    ("structures",),
-    ("inputs",),
-    ("parameters",),
-    ("networks",),
-    ("drawing",),
-    ("logit",),
-    ("explanations",),
-    ("pooling",),
+    ("models",),
     ("search",),
-    ("selection",),
     ("averaging",),
+    ("explanations",),
     ("datasets",),
     ("classifiers",),
+    ("rivals",),
+    ("selection",),
     ("conformal",),
-    ("persistence",),
+    ("files",),
     ("adapters",),
-    ("displays",),
     ("compare",),
-    ("plots",),
-    ("report",),
+    ("show",),
+    ("plots", "report"),
     ("cli",),
 )
 """A package imports from those above it; packages of one line do not know each other."""
 DEFERRED = {
-    ("_runtime", "displays"),  # a value shows itself in a notebook
-    ("logit", "adapters"),  # result() of statsmodels, figures of shapes
+    ("_runtime", "show"),  # a value shows itself in a notebook, or as a figure
+    ("models", "adapters"),  # result() of statsmodels
     ("classifiers", "adapters"),  # to_logit and to_pgmpy
-    ("classifiers", "persistence"),  # save
+    ("classifiers", "files"),  # save
 }
 """The only imports that go downwards, within methods that hand a value over to what is built on it."""
+
+
+PUBLIC = {("classifiers", "rivals"), ("search", "rivals")}
+"""Packages whose ``__init__`` offers what another one has, under the names that users know."""
 
 
 def imports(module):
@@ -62,10 +60,7 @@ def imports(module):
 def test_every_package_has_its_place():
     named = [name for layer in LAYERS for name in layer]
     assert len(named) == len(set(named))
-    found = {
-        package_of(module) for module in SOURCES if module.count(".") > 1 or SOURCES[module].name == "__init__.py"
-    }
-    assert found - {""} == set(named)
+    assert {package_of(module) for module in SOURCES} - {"", "__main__"} == set(named)
 
 
 def test_imports_go_upwards():
@@ -82,7 +77,7 @@ def test_imports_go_upwards():
             if ours and place[other] >= place[own]:
                 if deferred and (own, other) in DEFERRED:
                     found.add((own, other))
-                else:
+                elif SOURCES[module].name != "__init__.py" or (own, other) not in PUBLIC:
                     downwards.append(f"{SOURCES[module]}:{line} imports {imported}")
     assert not downwards, "\n".join(downwards)
     assert found == DEFERRED

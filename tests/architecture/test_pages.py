@@ -11,7 +11,7 @@ ROOT = PACKAGE.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "SECURITY.md",
-    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "results" not in path.parts),
+    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "measurements" not in path.parts),
 ]
 FENCE = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")

@@ -6,12 +6,12 @@ from sources import SOURCES, package_of, tree
 
 MOST, MOST_IN_KERNELS = 8, 12
 DOCUMENTED = {
-    "anbexact.averaging.leave_one_out.relearned_leave_one_out",
-    "anbexact.averaging.near_optimal.near_optimal",
-    "anbexact.averaging.structure_posterior.structure_posterior",
+    "anbexact.search.posterior.leave_one_out.relearned_leave_one_out",
+    "anbexact.search.posterior.near_optimal.near_optimal",
+    "anbexact.search.posterior.structure_posterior.structure_posterior",
     "anbexact.compare.compare",
-    "anbexact.logit.model.refit",
-    "anbexact.report.making.report",
+    "anbexact.models.logit.model.refit",
+    "anbexact.show.report.making.report",
     *(f"anbexact.search.{place}.{name}" for place, name in (
         ("exact.class_parameters", "learn_mcp"),
         ("exact.learn", "learn_anb"), ("exact.learn", "learn_gbn"), ("greedy.hill_climbing", "learn_greedy_gbn"),

@@ -16,7 +16,7 @@ import sys
 import anbexact, anbexact.adapters, anbexact.datasets
 assert not {"matplotlib", "pgmpy", "sklearn.datasets", "statsmodels"} & set(sys.modules)
 from anbexact.adapters import to_logit, to_pgmpy
-from anbexact.adapters.pgmpy import from_pgmpy
+from anbexact.adapters.pgmpy.networks import from_pgmpy
 from anbexact.datasets import load_monks
 classifier = anbexact.NaiveBayesClassifier().fit(*load_monks(1))
 assert to_logit(classifier).equivalent
@@ -70,11 +70,3 @@ def test_beside_the_examples(installed):
 @pytest.mark.parametrize("folder", [PROJECT, PROJECT / "examples"], ids=["project", "examples"])
 def test_as_a_command(folder, installed):
     assert run(["-m", "anbexact", "--version"], folder, [installed]).startswith("anbexact 0.")
-
-
-@pytest.mark.slow
-def test_former_modules_import():
-    former = (
-        "from anbexact.table import DiscreteTable; from anbexact.adapters.files import load; print(load.__module__)"
-    )
-    assert run(["-W", "ignore", "-c", former], PROJECT, []).strip() == "anbexact.persistence.classifiers"

@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 from strategies import ess_values, problems, random_problem, table_of
 from tiers import examples, repeats
 
-from anbexact.averaging import averaged_model, predictive
-from anbexact.averaging.averaged_intervals import averaged_intervals
-from anbexact.averaging.averaged_model import AveragedModel, Averaging
-from anbexact.networks.table_draws import Wanted
+from anbexact.models.network.table_draws import Wanted
+from anbexact.search.posterior import averaged_model, predictive
+from anbexact.search.posterior.averaged_intervals import averaged_intervals
+from anbexact.search.posterior.averaged_model import AveragedModel, Averaging
 
 KINDS = [("anb", "orders"), ("anb", "graphs"), ("tan", None), ("fan", None)]
 

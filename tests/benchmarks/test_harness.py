@@ -102,7 +102,7 @@ def test_the_pages_are_what_the_templates_say(name):
 
     pieces = re.split(r"\$\w+", squeezed(HERE / name))
     pattern = re.compile(".*?".join(map(re.escape, pieces)))
-    pages = (HERE.parent / "docs" / "results").glob("*.md")
+    pages = (HERE.parent / "docs" / "measurements").glob("*.md")
     assert any(pattern.search(squeezed(page)) for page in pages)
 
 

@@ -23,12 +23,12 @@ from anbexact import (
     TANClassifier,
 )
 from anbexact.adapters import to_logit
-from anbexact.adapters.figures import plot_shapes
 from anbexact.classifiers import KDBClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.logit.shapes import shape_effects
-from anbexact.persistence import classifiers as files
+from anbexact.files import classifiers as files
+from anbexact.models.smooth.shapes import shape_effects
+from anbexact.show.figures.logit_shapes import plot_shapes
 
 BASES = [NaiveBayesClassifier(), TANClassifier(), FANClassifier(), ANBClassifier(), FSANBClassifier()]
 
@@ -114,9 +114,10 @@ class TestFit:
 
     def test_categories_have_levels(self):
         X, y = load_anes96()
-        model = AdditiveClassifier(NaiveBayesClassifier()).fit(X.astype(str), y)
+        named = "group " + X.astype(str)
+        model = AdditiveClassifier(NaiveBayesClassifier()).fit(named, y)
         assert set(model.logit_.refitted.smoothness.strengths) == {"level"}
-        assert np.isfinite(model.predict_proba(X.astype(str))).all()
+        assert np.isfinite(model.predict_proba(named)).all()
 
     @pytest.mark.parametrize(
         ("parameter", "message"),

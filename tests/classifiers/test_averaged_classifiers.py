@@ -7,10 +7,10 @@ from sklearn.base import clone
 
 import anbexact
 from anbexact import ANBClassifier, compare, structure_posterior
-from anbexact.averaging import predictive
 from anbexact.classifiers import AveragedANBClassifier, AveragedFANClassifier, AveragedTANClassifier
 from anbexact.cli import main
 from anbexact.datasets import load_lenses, load_monks, load_wine
+from anbexact.search.posterior import predictive
 
 ALL = [AveragedANBClassifier, AveragedFANClassifier, AveragedTANClassifier]
 

@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder, StandardScal
 from strategies import SCORES, random_problem
 
 import anbexact
-import anbexact.classifiers.memory as memory
+import anbexact.classifiers.choosing.limits as memory
 from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier, classifiers
 from anbexact.classifiers import BNC2PClassifier, FixedStructureClassifier, GreedyGBNClassifier, MCDAGClassifier
 from anbexact.cli import main

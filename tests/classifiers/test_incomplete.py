@@ -27,11 +27,11 @@ from anbexact.classifiers import (
     RefittedClassifier,
 )
 from anbexact.cli import main
-from anbexact.networks.gap_expectation import GapExpectation
-from anbexact.parameters.tables import eap_tables
-from anbexact.persistence.describe import describe
+from anbexact.files.describe import describe
+from anbexact.models.em.expectation import GapExpectation
+from anbexact.models.em.structural import LONG, MStep, climb, first_expected
+from anbexact.models.parameters.tables import eap_tables
 from anbexact.scores import BDeu
-from anbexact.search.structural_em import LONG, MStep, climb, first_expected
 from anbexact.tables.incomplete import IncompleteTable
 
 GRAPH = {0: [4], 1: [0, 4], 2: [1, 4], 3: [0, 2, 4], 4: []}
@@ -228,7 +228,7 @@ def test_a_column_without_values_is_named():
 
 def test_rows_with_too_many_gaps_are_drawn_with_a_warning(monkeypatch):
     _, problem, X, y = table_with_gaps(2, share=0.4)
-    monkeypatch.setattr("anbexact.classifiers.gaps.MOST_COMPLETIONS", 1)
+    monkeypatch.setattr("anbexact.classifiers.completing.MOST_COMPLETIONS", 1)
     with pytest.warns(UserWarning, match="rows have too many missing cells to be completed in every way"):
         drawn = fitted(NaiveBayesClassifier, X, y, problem, ess=1.0)
     assert drawn.em_.n_drawn > 0

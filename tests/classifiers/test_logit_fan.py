@@ -17,14 +17,14 @@ from threadpoolctl import threadpool_info
 from tiers import examples
 
 import anbexact
-import anbexact.search.greedy.logit_fan as logit_fan
+import anbexact.rivals.logit_fan_search as logit_fan
 from anbexact import FANClassifier, SearchTooLargeError
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.datasets import load_balance_scale, load_monks
-from anbexact.logit.indicators import Rows, make_columns
-from anbexact.logit.newton import Point, maximise, with_term, without_term
-from anbexact.search.greedy.logit_fan import learn_logit_fan
+from anbexact.rivals.indicators import Rows, make_columns
+from anbexact.rivals.logit_fan_search import learn_logit_fan
+from anbexact.rivals.newton import Point, maximise, with_term, without_term
 
 BOTH = [LogitFANClassifier, PrunedNaiveBayesClassifier]
 WEIGHTS = ["ones", "whole", "real", "mixed"]

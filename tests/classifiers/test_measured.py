@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from tiers import examples
 
-import anbexact.classifiers.memory as memory
+import anbexact.classifiers.choosing.limits as memory
 from anbexact import (
     ANBClassifier,
     CkGClassifier,
@@ -33,10 +33,10 @@ from anbexact import (
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
-from anbexact.networks import density_counts, density_posterior, probable_levels
+from anbexact.models.network import density_counts, density_posterior, probable_levels
+from anbexact.models.structure import Structure
 from anbexact.scores import KT
 from anbexact.search.exact.plan import affordable_parents
-from anbexact.structures.structure import Structure
 
 MODELS = (NaiveBayesClassifier, TANClassifier, FANClassifier, CkGClassifier, ANBClassifier, GBNClassifier)
 OWN_CUTS = ([2.5], [0.5, 7.25], [5.0])
@@ -596,14 +596,14 @@ class TestStates:
     @pytest.mark.parametrize("before", ["universal", "discretize"])
     @pytest.mark.parametrize("after", ["universal", "discretize"])
     def test_a_refused_fit_changes_nothing(self, before, after, monkeypatch):
-        import anbexact.parameters.counts
+        import anbexact.models.parameters.counts
 
         X, y = example()
         classifier = ANBClassifier(continuous=before).fit(X, y)
         kept = {name: value for name, value in vars(classifier).items() if name.endswith("_")}
         proba = classifier.predict_proba(X)
         classifier.set_params(continuous=after)
-        monkeypatch.setattr(anbexact.parameters.counts, "available_memory", lambda: 1)
+        monkeypatch.setattr(anbexact.models.parameters.counts, "available_memory", lambda: 1)
         advice = {"universal": "give the universal measure fewer levels=", "discretize": "group states"}[after]
         with pytest.raises(ValueError, match=f"the conditional tables would take .*: {advice}"):
             classifier.fit(X, y)

@@ -243,7 +243,7 @@ class TestInputsThatAreNoTables:
             model().fit([[1, 2], [3]], [0, 1])
 
     def test_unhashable_cells(self, model):
-        with pytest.raises(TypeError, match=r"column 'a' contains \[1\], a list: a state must be hashable"):
+        with pytest.raises(TypeError, match=r"column 'a' contains \[1\], a list: a cell must be hashable"):
             model().fit(pd.DataFrame({"a": [[1], [2]]}), [0, 1])
 
     def test_infinity_in_a_continuous_column(self, model):
@@ -318,8 +318,8 @@ class TestParameters:
         ("parameters", "message"),
         [
             ({"structure_score": "mml"}, "structure_score must be one of 'bdeu', .* or a Score, not 'mml'$"),
-            ({"structure_score": "mdl"}, "or a Score, not 'mdl': here it is called 'bic'"),
-            ({"structure_score": "BDe"}, "or a Score, not 'BDe': here it is called 'bdeu'"),
+            ({"structure_score": "mdl"}, "or a Score, not 'mdl', which is called 'bic' here"),
+            ({"structure_score": "BDe"}, "or a Score, not 'BDe', which is called 'bdeu' here"),
             ({"structure_score": "cmdl"}, "or a Score, not 'cmdl'$"),
             ({"structure_score": 3}, "structure_score must be one of 'bdeu', .* or a Score, not 3"),
             ({"ess": 0}, "ess must be a finite number above 0, or 'auto', not 0"),

@@ -15,7 +15,7 @@ from anbexact import ANBClassifier, MDLPDiscretizer, NaiveBayesClassifier
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_dataset
-from anbexact.parameters.counts import count_families
+from anbexact.models.parameters.counts import count_families
 from anbexact.search import learn_anb
 
 X, Y = load_dataset("tic_tac_toe")
@@ -178,13 +178,13 @@ def test_infinite_measurements_are_refused_as_in_fit():
 
 
 def test_a_refused_fit_leaves_what_was_fitted(monkeypatch):
-    import anbexact.parameters.counts
+    import anbexact.models.parameters.counts
 
     model = NaiveBayesClassifier().fit(X, Y)
     expected = copy.deepcopy(model).partial_fit(X[:5], Y[:5]).predict_proba(X)
     model.set_params(ess=50.0)
     with monkeypatch.context() as patch:
-        patch.setattr(anbexact.parameters.counts, "available_memory", lambda: 1)
+        patch.setattr(anbexact.models.parameters.counts, "available_memory", lambda: 1)
         with pytest.raises(ValueError, match="the conditional tables would take"):
             model.fit(X, Y)
     np.testing.assert_array_equal(model.partial_fit(X[:5], Y[:5]).predict_proba(X), expected)

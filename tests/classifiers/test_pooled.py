@@ -21,15 +21,15 @@ from anbexact import (
 )
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
-from anbexact.classifiers.pool_fit import Record, cross_fit, make_folds
-from anbexact.classifiers.pool_members import Member, automatic_members, named_members
-from anbexact.classifiers.sample_size import PREDICTED_WORSE, PredictedWorseWarning
-from anbexact.classifiers.shared_fits import SharedFits, ended_early
+from anbexact.classifiers.choosing.sample_size import PREDICTED_WORSE, PredictedWorseWarning
+from anbexact.classifiers.pooling.learning import Record, cross_fit, make_folds
+from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
+from anbexact.classifiers.pooling.shared_fits import SharedFits, ended_early
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
-from anbexact.inputs.folds import frame_folds
-from anbexact.inputs.labels import read_target
-from anbexact.pooling.weights import HeldOutLogs, fit_weights
-from anbexact.tables.frames import read_columns
+from anbexact.models.pool.weights import HeldOutLogs, fit_weights
+from anbexact.tables.frame_folds import frame_folds
+from anbexact.tables.frames.reading import read_columns
+from anbexact.tables.labels import read_target
 
 TWO = [("NB", NaiveBayesClassifier(ess=1.0)), ("TAN", TANClassifier(ess=1.0))]
 

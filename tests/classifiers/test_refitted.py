@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 from strategies import random_problem
 
 import anbexact
-import anbexact.adapters.pgmpy as pgmpy_adapter
+import anbexact.adapters.pgmpy.networks as pgmpy_adapter
 from anbexact import (
     AdditiveClassifier,
     ANBClassifier,

@@ -20,8 +20,8 @@ from anbexact.cli import main
 from anbexact.compare import COLUMNS
 from anbexact.compare.folds import prepare
 from anbexact.datasets import load_anes96, load_dataset, load_monks
-from anbexact.report.text import read_comparison
 from anbexact.search.exact import plan
+from anbexact.show.report.text import read_comparison
 
 REFITTED = ("NB", "TAN", "FAN", "C2G", "kDB", "ANB")
 OWN_LINES = [f"{name}{what}" for name in REFITTED for what in ("", " refitted")]
@@ -503,7 +503,7 @@ def test_a_default_that_predicts_worse_than_the_frequencies_is_replaced(capsys, 
     found = re.search(r"worse than the class frequencies \(log loss (0\.\d+) against (0\.\d+) nats per row\)", err)
     assert float(found[1]) > float(found[2]) + 0.01
     assert float(found[2]) == pytest.approx(repetitive, abs=0.01)
-    assert "naive Bayes with smooth shapes was learned instead (--model nb --smooth); --model anb keeps" in err
+    assert "smooth shapes was learned instead (--model nb --smooth); pass --model anb to keep it" in err
     assert "naive Bayes (NB)" in out
     model = anbexact.load("m.json")
     assert isinstance(model, AdditiveClassifier)

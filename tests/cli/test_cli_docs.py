@@ -1,4 +1,4 @@
-"""The commands of the help texts and of docs/command-line.md: they run, and do what the page says."""
+"""The commands of the help texts and of docs/guides/command-line.md: they run, and do what the page says."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from anbexact.cli import COMMANDS, EXAMPLES, main
 from anbexact.cli.fit_options import PARAMETER_NAMES
 from anbexact.cli.messages import OPTIONS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "command-line.md").read_text(encoding="utf-8")
 
 
 def indented(text):

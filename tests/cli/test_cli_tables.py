@@ -30,7 +30,7 @@ from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.sources import Source
 from anbexact.cli.tables import read_frame, recognised
-from anbexact.tables.text_quantities import MISSING_WORDS
+from anbexact.tables.frames.text_quantities import MISSING_WORDS
 
 PLACES = ("Köln", "Málaga", "Aix, en Provence", "s;o")
 """Of one byte each in cp1252; two hold separators."""
@@ -416,7 +416,9 @@ class TestPredict:
     def test_workbooks_refuse_more_rows_than_a_sheet_has(self, capsys, monkeypatch):
         monkeypatch.setattr(writing, "LARGEST_SHEET", (60, 100))
         message = refusal(capsys, "predict", "m.json", "t.csv", "-o", "o.xlsx")
-        assert message.startswith("an Excel sheet has 60 rows and 100 columns, fewer than 60 rows below their names")
+        assert message.startswith(
+            "the result has 60 rows below the heading and 1 column, but an Excel sheet has at most"
+        )
 
     def test_csv_holds_text_as_it_is(self, capsys):
         """CSV has no formulas; what reads it may, but a sign in front would be another value."""
@@ -1029,7 +1031,7 @@ class TestTextThatIsMore:
         for name in ("numbers.csv", "numbers.parquet"):
             code, out, err = run(capsys, "predict", "m.json", name, "--proba")
             assert (code, out) == (0, expected)
-            assert ("have another decimal mark than those of the model" in err) == name.endswith("csv")
+            assert ("are read with another decimal mark than the model's" in err) == name.endswith("csv")
             assert "summed out" not in err
 
     def test_a_model_of_numbers_reads_them_as_text(self, capsys):

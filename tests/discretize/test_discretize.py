@@ -15,7 +15,7 @@ from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, MODLDisc
 from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, MODLGrouper, cut_codes, cuts_from_edges, find_cut_points, interval_names
-from anbexact.discretize.base import row_weights, with_coarse_cuts
+from anbexact.tables.cuts.base import row_weights, with_coarse_cuts
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.7]), min_size=15, max_size=15)
@@ -247,7 +247,7 @@ class TestMODL:
         weights = rng.integers(1, 3, 600) if whole else rng.exponential(size=600)
         weights = weights.astype(float).tolist()
         exact = oracles.modl_cost(values, labels, weights, modl(values, labels, weights))
-        monkeypatch.setattr("anbexact.discretize.modl.MOST_EXACT_BLOCKS_SQUARED", 200)
+        monkeypatch.setattr("anbexact.tables.cuts.modl.MOST_EXACT_BLOCKS_SQUARED", 200)
         found = modl(values, labels, weights)
         assert (len(found) > 0) == (seed > 0)
         assert exact - 1e-6 <= oracles.modl_cost(values, labels, weights, found) <= exact + 3.0
@@ -267,7 +267,7 @@ class TestMODL:
         labels = rng.integers(0, 2, 5000)
         values = rng.normal(labels * 2.0, 1)
         fine = oracles.modl_cost(values, labels, [1] * 5000, modl(values, labels))
-        monkeypatch.setattr("anbexact.discretize.modl.MOST_BLOCKS", 500)
+        monkeypatch.setattr("anbexact.tables.cuts.modl.MOST_BLOCKS", 500)
         coarse = modl(values, labels)
         assert fine <= oracles.modl_cost(values, labels, [1] * 5000, coarse) <= fine + 30.0
 

@@ -14,7 +14,7 @@ from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact._kernels.groups import best_division, joined_values, log_divisions
 from anbexact.adapters import from_file, from_pgmpy, to_file, to_logit
 from anbexact.discretize import MODLGrouper, group_values
-from anbexact.tables.frames import read_column
+from anbexact.tables.frames.reading import read_column
 from anbexact.tables.vocabulary import Vocabulary, group_names
 
 
@@ -70,7 +70,7 @@ class TestCriterion:
     def test_joining_and_moving_comes_close_to_the_optimum(self, column):
         values, labels, weights = column
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("anbexact.discretize.groups.EXACT_VALUES", 0)
+            patch.setattr("anbexact.tables.cuts.groups.EXACT_VALUES", 0)
             found = groups_of(*column)
         weights = oracles.row_weights(weights)
         best = least_cost(values, labels, weights)
@@ -94,7 +94,7 @@ class TestCriterion:
         values = [f"v{k:02d}" for k in codes]
         expected = {frozenset(f"v{k:02d}" for k in np.flatnonzero(of_value == c)) for c in range(3)}
         assert {frozenset(group) for group in groups_of(values, labels)} == expected
-        monkeypatch.setattr("anbexact.discretize.groups.MOST_VALUES", 12)
+        monkeypatch.setattr("anbexact.tables.cuts.groups.MOST_VALUES", 12)
         assert {frozenset(group) for group in groups_of(values, labels)} == expected
 
     def test_by_hand(self):

@@ -23,8 +23,8 @@ from anbexact.classifiers import AODEClassifier, AveragedTANClassifier, TANClass
 from anbexact.compare import compare
 from anbexact.conformal import SplitConformalClassifier
 from anbexact.datasets import load_iris, load_monks
-from anbexact.drawing.network import MOST_FEATURES
 from anbexact.report import feature_report
+from anbexact.show.svg.network import MOST_FEATURES
 
 SCRIPT, CLASS = "<script>alert(1)</script>", "<img src=x onerror=alert(2)>"
 IMAGE = '"><img src=x onerror=alert(3)>'

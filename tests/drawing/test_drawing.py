@@ -15,12 +15,12 @@ from strategies import problems
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, Structure, UniversalMeasure
 from anbexact.classifiers import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
 from anbexact.datasets import load_iris, load_lenses, load_monks
-from anbexact.drawing.layout import layered
-from anbexact.drawing.markup import Markup, element, escaped, shortened, shortened_apart
-from anbexact.drawing.network import MOST_CHARACTERS, diagram, network_svg
-from anbexact.drawing.tables import number
-from anbexact.networks.arc_strengths import arc_strengths
+from anbexact.models.network.arc_strengths import arc_strengths
 from anbexact.scores import CMDL
+from anbexact.show.svg.layout import layered
+from anbexact.show.svg.markup import Markup, element, escaped, shortened, shortened_apart
+from anbexact.show.svg.network import MOST_CHARACTERS, diagram, network_svg
+from anbexact.show.svg.tables import number
 
 SVG = "{http://www.w3.org/2000/svg}"
 

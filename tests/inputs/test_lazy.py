@@ -13,7 +13,7 @@ from tiers import repeats
 
 from anbexact import ANBClassifier, DiscreteTable, FANClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.classifiers import KDBClassifier
-from anbexact.tables.lazy import LazySource
+from anbexact.tables.frames.lazy import LazySource
 
 pytestmark = pytest.mark.filterwarnings("ignore:Resolving the schema")
 ZONE = datetime.UTC
@@ -150,7 +150,7 @@ def repeating(seed, n=400):
 @pytest.mark.parametrize("memory", [10**9, 1_000])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_rows_that_repeat_are_counted_by_one_query(weight, memory, monkeypatch):
-    monkeypatch.setattr("anbexact.tables.lazy.available_memory", lambda: memory)
+    monkeypatch.setattr("anbexact.tables.frames.lazy.available_memory", lambda: memory)
     frame = repeating(2)
     features = frame.drop("class", "w")
     source = LazySource.of(frame.lazy(), weight)
@@ -179,10 +179,10 @@ LARGE = [
 
 def few_cells_fit(monkeypatch, cells, rows):
     """Let so many distinct rows of 7 columns fit into memory, and so many joint states be counted at once."""
-    monkeypatch.setattr("anbexact.tables.lazy.available_memory", lambda: 0)
-    monkeypatch.setattr("anbexact.tables.lazy_table.available_memory", lambda: 2 * rows * (6 * 7 + 64))
-    monkeypatch.setattr("anbexact.tables.counted_table.MOST_CELLS", cells)
-    monkeypatch.setattr("anbexact.inputs.counted.MOST_CELLS", cells)
+    monkeypatch.setattr("anbexact.tables.frames.lazy.available_memory", lambda: 0)
+    monkeypatch.setattr("anbexact.tables.counted.lazy_table.available_memory", lambda: 2 * rows * (6 * 7 + 64))
+    monkeypatch.setattr("anbexact.tables.counted.counted_table.MOST_CELLS", cells)
+    monkeypatch.setattr("anbexact.tables.counted.learning.MOST_CELLS", cells)
 
 
 @pytest.mark.parametrize("classifier", LARGE, ids=lambda c: f"{type(c).__name__}-{c.structure_score}")
@@ -191,7 +191,7 @@ def test_rows_that_do_not_fit_into_memory_are_counted_column_by_column(classifie
     if classifier.handle_missing != "own_state":
         frame = frame.with_columns(pl.col("few").fill_null(3), pl.col("yes").fill_null(True), nan=pl.lit(1.5))
         frame = frame.with_columns(pl.col("a.b").fill_null(""))
-    monkeypatch.setattr("anbexact.classifiers.sample_size.FEW_ROWS", 0)
+    monkeypatch.setattr("anbexact.classifiers.choosing.sample_size.FEW_ROWS", 0)
     eager, said = fitted(clone(classifier), frame.drop("class"), frame["class"])
     asked: list[list[str]] = []
     counted = LazySource.joint
@@ -219,7 +219,7 @@ def test_parts_are_forgotten_where_they_take_too_much_memory(monkeypatch):
     classifier = ANBClassifier(ess=1.0, max_parents=2, handle_missing="own_state")
     eager, _ = fitted(clone(classifier), frame.drop("class"), frame["class"])
     few_cells_fit(monkeypatch, 200, 150)
-    monkeypatch.setattr("anbexact.tables.counted_table.MEMORY_SHARE", 0.0)
+    monkeypatch.setattr("anbexact.tables.counted.counted_table.MEMORY_SHARE", 0.0)
     lazy, _ = fitted(clone(classifier), frame.lazy(), "class")
     assert_same(lazy, eager)
 
@@ -312,13 +312,13 @@ def test_what_cannot_be_counted_is_refused(frame, given, parameters, error, mess
 def test_columns_that_cannot_be_states_are_named(engine):
     """Not the name under which they are counted, nor a function of the engine."""
     frame = pl.DataFrame({"z": ["x", "y"] * 20, "c": [[1], [2, 3]] * 20, "y": ["u", "v"] * 20})
-    with pytest.raises(TypeError, match=r"column 'c' (contains .*: a state must be hashable|has a type whose)"):
+    with pytest.raises(TypeError, match=r"column 'c' (contains .*: a cell must be hashable|has a type whose)"):
         NaiveBayesClassifier().fit(ENGINES[engine](frame), y="y")
 
 
 DUCKDB = {
     "interval": "INTERVAL (k) DAY",
-    "blob": "('x' || k)::BLOB",
+    "blob": "('v' || k)::BLOB",
     "bit": "k::INTEGER::BIT",
     "map": "MAP {'a': k}",
     "struct": "{'a': k}",
@@ -330,10 +330,11 @@ DUCKDB = {
 def test_types_of_duckdb_are_named_with_a_remedy(kind):
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     rows = duckdb.sql(f"SELECT {DUCKDB[kind]} AS c, k % 2 AS y FROM (SELECT k % 20 AS k FROM range(200) AS t(k))")
-    with pytest.raises(TypeError, match=r"column 'c' (contains|has a type) .*(or text of it|convert it to text)"):
+    with pytest.raises(TypeError, match=r"column 'c' (contains|has a type) .*convert it to text"):
         NaiveBayesClassifier().fit(rows, y="y")
     text = duckdb.sql("SELECT c::VARCHAR AS c, y FROM rows")
-    assert NaiveBayesClassifier(drop_identifiers=False).fit(text, y="y").vocabulary_.groups["c"]
+    model = NaiveBayesClassifier(drop_identifiers=False).fit(text, y="y")
+    assert "c" in model.groups_
 
 
 def test_integers_that_numpy_does_not_have():
@@ -362,18 +363,18 @@ def test_values_that_change_while_they_are_counted_are_refused(fit, name, monkey
     changed = LazySource.of(frame.with_columns(pl.col(name).max()).lazy())
     counted = LazySource.joint
     monkeypatch.setattr(LazySource, "joint", lambda _, *given: counted(changed, *given))
-    monkeypatch.setattr("anbexact.tables.lazy.MOST_SAMPLED", 0)
+    monkeypatch.setattr("anbexact.tables.frames.lazy.MOST_SAMPLED", 0)
     with pytest.raises(ValueError, match=f"changed while they were counted.*other numbers of the values of '{name}'"):
         fit(frame.lazy(), "class")
 
 
 def test_too_many_values_are_refused(monkeypatch):
-    monkeypatch.setattr("anbexact.tables.lazy.MOST_GROUPS", 3)
+    monkeypatch.setattr("anbexact.tables.frames.lazy.MOST_GROUPS", 3)
     with pytest.raises(ValueError, match="column 'a' has more than 3 different values"):
         NaiveBayesClassifier().fit(pl.DataFrame({"a": range(9), "y": ["u", "v", "w"] * 3}).lazy(), "y")
 
 
 def test_too_many_distinct_rows_are_refused(monkeypatch):
-    monkeypatch.setattr("anbexact.tables.lazy_table.available_memory", lambda: 300)
+    monkeypatch.setattr("anbexact.tables.counted.lazy_table.available_memory", lambda: 300)
     with pytest.raises(ValueError, match="distinct rows of states, which do not fit into memory"):
         NaiveBayesClassifier().fit(PLAIN.drop("w").lazy(), "y")

@@ -15,9 +15,9 @@ import anbexact
 from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, UniversalMeasure
 from anbexact.classifiers import AODEClassifier
 from anbexact.discretize import QuantilePartition
-from anbexact.inputs.identifiers import identifier_reason
 from anbexact.selection import BayesFactorSelector
-from anbexact.tables.frames import read_column, read_columns
+from anbexact.tables.frames.reading import read_column, read_columns
+from anbexact.tables.identifiers import identifier_reason
 from anbexact.tables.missing import common_gaps
 
 ROWS = 120

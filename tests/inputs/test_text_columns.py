@@ -19,9 +19,9 @@ from anbexact import (
 )
 from anbexact.adapters import from_pgmpy, to_pgmpy, to_python, to_sql
 from anbexact.conformal import FullConformalClassifier
-from anbexact.inputs.text_advice import unread_advice
-from anbexact.tables.text_quantities import TextQuantity, meaning_of
-from anbexact.tables.written_numbers import number_parts
+from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
+from anbexact.tables.frames.written_numbers import number_parts
+from anbexact.tables.text_advice import unread_advice
 
 NUMBERS = {
     ("45.3%", "12%"): [45.3, 12.0],
@@ -203,7 +203,7 @@ class TestClassifiers:
         text, _, y = frame()
         model = NaiveBayesClassifier().fit(text[["income"]], y)
         for export in (to_sql, lambda m: to_python(m, tmp_path / "m.py")):
-            with pytest.warns(UserWarning, match=r"column 'income' must be a number there; .* such as '\$1,234.50'"):
+            with pytest.warns(UserWarning, match=r"column 'income' as numbers: convert text such as '\$1,234.50'"):
                 export(model)
         times = NaiveBayesClassifier().fit(text[["clock"]], y)
         with pytest.raises(ValueError, match="times of day as text"):
@@ -242,7 +242,7 @@ class TestClassifiers:
     def test_words_for_missing_cells_are_said(self):
         text, numbers, y = frame()
         text.loc[[3, 9], "income"] = ["-", "n/a"]
-        with pytest.warns(UserWarning, match="read as missing cells: 'n/a', '-' in column 'income'|'-', 'n/a'"):
+        with pytest.warns(UserWarning, match="are read as missing cells: ('n/a', '-'|'-', 'n/a') in column 'income'"):
             one = NaiveBayesClassifier(handle_missing="own_state").fit(text, y)
         numbers.loc[[3, 9], "income"] = np.nan
         other = NaiveBayesClassifier(handle_missing="own_state").fit(numbers, y)
@@ -351,8 +351,8 @@ class TestAdvice:
             ([f"{k % 12 + 1}/{k % 12 + 1}/{1900 + k}" for k in range(60)], "format='%d/%m/%Y' or '%m/%d/%Y'"),
             ([f"{20210100 + k}" for k in range(1, 31)], "format='%Y%m%d'"),
             ([f"{k}" for k in range(2000, 2060)], "if it is a quantity, convert it with pandas.to_numeric"),
-            ([*(f"${k}" for k in range(40)), "free"], "numbers as text, but for 'free'; make these missing cells"),
-            ([*(f"{k // 60}:{k % 60:02d}" for k in range(40)), "noon"], "times of day as text, but for 'noon'"),
+            ([*(f"${k}" for k in range(40)), "free"], "numbers as text, except for 'free'; make these cells missing"),
+            ([*(f"{k // 60}:{k % 60:02d}" for k in range(40)), "noon"], "times of day as text, except for 'noon'"),
             ([f"{k:05d}" for k in range(60)], None),
             ([f"word {k}" for k in range(60)], None),
             ([*(f"${k}" for k in range(20)), *(f"€{k}" for k in range(20)), "x"], None),

@@ -10,9 +10,9 @@ import pytest
 from anbexact import AdditiveClassifier
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.logit.functional_anova import effects
-from anbexact.logit.shapes import shape_effects
-from anbexact.logit.smooth_terms import Axis, SmoothTerm
+from anbexact.models.smooth.functional_anova import effects
+from anbexact.models.smooth.shapes import shape_effects
+from anbexact.models.smooth.terms import Axis, SmoothTerm
 
 ARITIES = {"a": 4, "b": 3, "d": 5, "e": 2}
 FINE = {name: tuple(range(k)) for name, k in ARITIES.items()}
@@ -151,7 +151,7 @@ def test_with_cells_without_rows_satisfy_the_same_in_any_order(name, empty):
 
 
 def test_effects_beyond_the_limit_are_those_with_a_term(monkeypatch):
-    monkeypatch.setattr("anbexact.logit.functional_anova.MOST_CELLS", 10)
+    monkeypatch.setattr("anbexact.models.smooth.functional_anova.MOST_CELLS", 10)
     rng = np.random.default_rng(2)
     terms, states = made(SUMS["a family with a finer pair"]), all_rows()
     weights = rng.exponential(size=len(states["a"]))

@@ -25,9 +25,9 @@ from anbexact import (
 from anbexact.adapters import LogitModel, from_pgmpy, to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_balance_scale, load_iris, load_monks
-from anbexact.logit import closure, term_list
-from anbexact.logit.closure import Closure, closing_arcs, obstacles, with_arcs
-from anbexact.structures.structure import Certificate
+from anbexact.models.logit import closure, term_list
+from anbexact.models.logit.closure import Closure, closing_arcs, obstacles, with_arcs
+from anbexact.models.structure import Certificate
 
 MODELS = [NaiveBayesClassifier, TANClassifier, FANClassifier, CkGClassifier, ANBClassifier]
 

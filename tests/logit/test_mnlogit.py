@@ -14,8 +14,8 @@ from statsmodels.discrete.discrete_model import MNLogit
 from strategies import Problem, random_problem
 
 import anbexact
-import anbexact.adapters.statsmodels as adapter
-import anbexact.logit.identification as columns
+import anbexact.adapters.statsmodels.results as adapter
+import anbexact.models.logit.identification as columns
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.adapters import skops_types, to_logit
 from anbexact.classifiers import FixedStructureClassifier

@@ -15,15 +15,15 @@ from statsmodels.discrete.discrete_model import MNLogit
 from strategies import Problem, problems, random_problem
 from tiers import examples
 
-import anbexact.logit.fit as fitting
-import anbexact.logit.prior_precision as strengths
-import anbexact.logit.refit as refitting
+import anbexact.models.logit.fit as fitting
+import anbexact.models.logit.prior_precision as strengths
+import anbexact.models.logit.refit as refitting
 import anbexact.tables.folds as folding
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_monks
-from anbexact.logit.design import make_design
-from anbexact.logit.potentials import class_families, network_potentials
+from anbexact.models.logit.design import make_design
+from anbexact.models.logit.potentials import class_families, network_potentials
 
 COMMON_CHILD = {"f0": ["c"], "f1": ["c"], "f2": ["c", "f0", "f1"], "c": []}
 CLASS_BELOW = {"f0": [], "f1": ["f0", "c"], "f2": ["c"], "c": ["f0"]}

@@ -18,17 +18,17 @@ from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TA
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
-from anbexact.logit.coarser import coarser
-from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature
-from anbexact.logit.curvature_choice import curvature_at
-from anbexact.logit.design import make_design
-from anbexact.logit.empty_cells import EliminatedCurvature, occupied
-from anbexact.logit.fit import Stop, fit
-from anbexact.logit.smooth_centre import naive_bayes
-from anbexact.logit.smooth_fit import Penalty, SmoothProblem, _State, smooth_fit, smooth_problem
-from anbexact.logit.smooth_folds import FOLDS, SmoothFolds
-from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
-from anbexact.logit.smoothness import (
+from anbexact.files.refits import describe_refit, restore_refit
+from anbexact.models.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature
+from anbexact.models.logit.design import make_design
+from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
+from anbexact.models.logit.fit import Stop, fit
+from anbexact.models.smooth.centre import naive_bayes
+from anbexact.models.smooth.coarser import coarser
+from anbexact.models.smooth.curvature_choice import curvature_at
+from anbexact.models.smooth.fit import Penalty, SmoothProblem, _State, smooth_fit, smooth_problem
+from anbexact.models.smooth.folds import FOLDS, SmoothFolds
+from anbexact.models.smooth.smoothness import (
     Smoothness,
     _Tried,
     _with_best_centre,
@@ -40,7 +40,7 @@ from anbexact.logit.smoothness import (
     scaled,
     tuned,
 )
-from anbexact.persistence.refits import describe_refit, restore_refit
+from anbexact.models.smooth.terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
 from anbexact.tables.folds import split_weights
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -100,8 +100,8 @@ class TestMaximum:
         problem = made(1)
         if kind == "blocks of terms":
             kind = BlockCurvature
-            monkeypatch.setattr("anbexact.logit.curvature.BLOCK_ENTRIES", 10)
-        monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: kind(*given[:3]))
+            monkeypatch.setattr("anbexact.models.logit.curvature.BLOCK_ENTRIES", 10)
+        monkeypatch.setattr("anbexact.models.smooth.fit.curvature_at", lambda *given: kind(*given[:3]))
         found, curvature = smooth_fit(problem, STRENGTHS)
         assert kind is eliminated or isinstance(curvature, kind)
         assert found.converged
@@ -110,8 +110,10 @@ class TestMaximum:
     @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature])
     def test_is_the_same_with_a_curvature_of_other_strengths_and_rows(self, kind, monkeypatch):
         problem = made(1)
-        monkeypatch.setattr("anbexact.logit.curvature.DENSE_A_PRODUCT", 20)  # dense ones are kept for a few products
-        monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: kind(*given[:3]))
+        monkeypatch.setattr(
+            "anbexact.models.logit.curvature.DENSE_A_PRODUCT", 20
+        )  # dense ones are kept for a few products
+        monkeypatch.setattr("anbexact.models.smooth.fit.curvature_at", lambda *given: kind(*given[:3]))
         other = problem.weighted(problem.weights * (np.arange(len(problem.weights)) % 4 > 0)[:, None])
         _, near = smooth_fit(other, {name: 5 * strength for name, strength in STRENGTHS.items()})
         found, _ = smooth_fit(problem, STRENGTHS, near=near)
@@ -156,14 +158,14 @@ class TestMaximum:
     @pytest.mark.parametrize("large", [False, True])
     def test_uses_one_thread_for_linear_algebra(self, large, monkeypatch):
         """More would be slower, and wait for each other where processors are busy."""
-        monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 0 if large else 10**9)
+        monkeypatch.setattr("anbexact.models.smooth.refit.FEW_UNKNOWNS", 0 if large else 10**9)
         threads = []
 
         def watched(*args, **kwargs):
             threads.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
             return smooth_fit(*args, **kwargs)
 
-        monkeypatch.setattr("anbexact.logit.smooth.smooth_fit", watched)
+        monkeypatch.setattr("anbexact.models.smooth.refit.smooth_fit", watched)
         X, y = load_iris()
         with threadpool_limits(2, "blas"):
             AdditiveClassifier(TANClassifier(ess=1.0, n_jobs=2)).fit(X, y)
@@ -418,7 +420,7 @@ class TestFolds:
     @pytest.mark.parametrize("share", [0.0, 0.5])
     def test_predict_rows_by_fits_to_the_others(self, share, monkeypatch):
         """Each fold is fitted on its own, from 0, by the dense twin."""
-        monkeypatch.setattr("anbexact.logit.smooth_folds.PRECISION", 1e-14)
+        monkeypatch.setattr("anbexact.models.smooth.folds.PRECISION", 1e-14)
         problem = made(15, weights="ones")
         folds = SmoothFolds(problem)
         for strengths in (scaled(STRENGTHS, 4.0), STRENGTHS):
@@ -473,7 +475,7 @@ class TestShapesWithoutCurvature:
                 rough = strengths["curvature"] == 0.0
                 return -1.0 + rough * (gain + np.tile([0.2, 0.2, -0.2, -0.2], 10)) - abs(share - 0.25)
 
-        monkeypatch.setattr("anbexact.logit.smoothness.SmoothFolds", Folds)
+        monkeypatch.setattr("anbexact.models.smooth.smoothness.SmoothFolds", Folds)
         problem = made(1)
         problem = problem.weighted(problem.weights * times)
         given = Smoothness({"slope": 1.0, "curvature": {"f0": 1.0}, "interaction": 2.0}, "auto", 3, complete=True)
@@ -562,7 +564,7 @@ class TestCentre:
         assert model.refit(X, y, smooth="auto").refitted.smoothness.centre > 0
         many = np.full(60, 100.0)
         assert model.refit(X, y, many, smooth="auto").refitted.smoothness.centre > 0
-        monkeypatch.setattr("anbexact.logit.smoothness.MOST_WORK", 0)
+        monkeypatch.setattr("anbexact.models.smooth.smoothness.MOST_WORK", 0)
         assert model.refit(X, y, smooth="auto").refitted.smoothness.centre > 0
         assert model.refit(X, y, many, smooth="auto").refitted.smoothness.centre == 0
         for rule in ("evidence", "cv"):
@@ -570,8 +572,8 @@ class TestCentre:
 
     def test_all_strengths_of_the_evidence_on_coarser_grids_are_multiplied(self, monkeypatch):
         X, y = load_iris()
-        monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 10)
-        monkeypatch.setattr("anbexact.logit.smoothness.FACTORS", (0.3,))
+        monkeypatch.setattr("anbexact.models.smooth.refit.FEW_UNKNOWNS", 10)
+        monkeypatch.setattr("anbexact.models.smooth.smoothness.FACTORS", (0.3,))
         network = FrozenEstimator(TANClassifier(ess=1.0).fit(X, y))
 
         def strengths(rule):
@@ -631,7 +633,7 @@ class TestCoarser:
         X = X[["petal_length", "petal_width"]]
         model = to_logit(TANClassifier().fit(X, y), X, intervals=8)
         fine = model.refit(X, y, smooth="evidence")
-        monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 0)
+        monkeypatch.setattr("anbexact.models.smooth.refit.FEW_UNKNOWNS", 0)
         coarse = model.refit(X, y, smooth="evidence")
         assert coarse.refitted.problem.n_cells == fine.refitted.problem.n_cells
         assert coarse.refitted.smoothness.strengths != fine.refitted.smoothness.strengths
@@ -674,12 +676,12 @@ class TestTerms:
 
     def test_of_many_unknowns_are_those_of_families_alone(self, monkeypatch):
         few = self.of(rows=2_000)
-        monkeypatch.setattr("anbexact.logit.smooth_terms.MOST_UNKNOWNS", few.n_cells - 1)
+        monkeypatch.setattr("anbexact.models.smooth.terms.MOST_UNKNOWNS", few.n_cells - 1)
         terms = {term.features: term for term in self.of(rows=2_000).terms}
         families = [("f1", "f0"), ("f2", "f0", "f1"), ("f3", "f0", "f1")]
         assert [features for features in terms if len(features) > 1] == families
         assert np.bincount(terms[families[1]].axes[0].groups).tolist() == [2] * 6
-        monkeypatch.setattr("anbexact.logit.smooth_terms.MOST_UNKNOWNS", few.n_cells)
+        monkeypatch.setattr("anbexact.models.smooth.terms.MOST_UNKNOWNS", few.n_cells)
         assert [term.shape for term in self.of(rows=2_000).terms] == [term.shape for term in few.terms]
 
     def test_of_the_parents_of_the_class_are_all_their_pairs(self):

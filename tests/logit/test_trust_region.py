@@ -9,10 +9,10 @@ from scipy.special import softmax
 
 from anbexact import NaiveBayesClassifier
 from anbexact._kernels.softmax import AT_RADIUS, UNFINISHED, WITHIN, conjugate_gradients
-from anbexact.logit import fit as fitting
-from anbexact.logit.design import make_design
-from anbexact.logit.potentials import class_families, network_potentials
-from anbexact.logit.trust_region import minimise
+from anbexact.models.logit import fit as fitting
+from anbexact.models.logit.design import make_design
+from anbexact.models.logit.potentials import class_families, network_potentials
+from anbexact.models.logit.trust_region import minimise
 
 
 class Model:

@@ -14,13 +14,13 @@ from tiers import examples, repeats
 
 import anbexact
 import anbexact._kernels.a2de as kernels
-import anbexact.networks.a2de as a2de
-import anbexact.networks.estimator_average as estimator_average
+import anbexact.models.a2de as a2de
+import anbexact.models.estimator_average as estimator_average
 from anbexact import SearchTooLargeError
 from anbexact.classifiers import A2DEClassifier, AODEClassifier
 from anbexact.datasets import load_anes96, load_iris, load_tic_tac_toe
-from anbexact.networks.a2de import count_triples
-from anbexact.persistence import classifiers as files
+from anbexact.files import classifiers as files
+from anbexact.models.a2de import count_triples
 
 UNSEEN = 99
 """A value that is no state."""

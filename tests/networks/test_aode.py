@@ -13,13 +13,13 @@ from strategies import Problem, ess_values, problems, random_problem
 from tiers import examples
 
 import anbexact
-import anbexact.networks.aode as aode
-import anbexact.networks.estimator_average as estimator_average
+import anbexact.models.aode as aode
+import anbexact.models.estimator_average as estimator_average
 from anbexact import DiscreteTable, NaiveBayesClassifier, SearchTooLargeError
 from anbexact.classifiers import AODEClassifier
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.networks.aode import AODEPosterior, count_pairs
-from anbexact.persistence import classifiers as files
+from anbexact.files import classifiers as files
+from anbexact.models.aode import AODEPosterior, count_pairs
 
 UNSEEN = 99
 """A value that is no state."""

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-import anbexact.networks.elimination
-import anbexact.networks.posterior
+import anbexact.models.network.elimination
+import anbexact.models.network.posterior
 from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
-from anbexact.networks.elimination import Elimination
-from anbexact.networks.posterior import Posterior
-from anbexact.parameters.tables import ConditionalTable
+from anbexact.models.network.elimination import Elimination
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.tables import ConditionalTable
 
 
 def random_network(rng, n, *, few_values=False):
@@ -81,8 +81,8 @@ class TestEnumeration:
         codes[class_code] = -1
         posterior = Posterior({v: ConditionalTable(v, *of) for v, of in tables.items()}, class_code, features)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(anbexact.networks.posterior, "MOST_STATES", most_states)
-            patch.setattr(anbexact.networks.posterior, "ROWS_TO_PART", int(rng.integers(30)))
+            patch.setattr(anbexact.models.network.posterior, "MOST_STATES", most_states)
+            patch.setattr(anbexact.models.network.posterior, "ROWS_TO_PART", int(rng.integers(30)))
             found = posterior.log_joint(codes[features])
         joint = oracles.network_joint(tables, arities)
         for t in range(codes.shape[1]):
@@ -149,7 +149,7 @@ class TestEnumeration:
             "ROWS_PER_CHUNK": 7,
             "CELLS_PER_CALL": 5.0,
         }.items():
-            monkeypatch.setattr(anbexact.networks.elimination, name, value)
+            monkeypatch.setattr(anbexact.models.network.elimination, name, value)
         for one, other in zip(answers(), expected, strict=True):
             np.testing.assert_array_equal(one, other)
 

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from strategies import random_problem
 
-import anbexact.networks.explanation_terms
+import anbexact.models.network.explanation_terms
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris, load_monks
-from anbexact.networks.explanation_text import REMARK, cell_text, factor_text
+from anbexact.models.network.explanation_text import REMARK, cell_text, factor_text
 
 
 def fitted(model=ANBClassifier, seed=0, n=4, **kwargs):
@@ -112,7 +112,7 @@ def test_a_term_that_is_0_but_for_rounding_is_0(monkeypatch):
     model = NaiveBayesClassifier(ess=1.0).fit(X, y)
     terms = model.explain(X[:1])[0].terms
     smallest = terms["nats"].abs()[terms["nats"] != 0].nsmallest(2).tolist()
-    monkeypatch.setattr("anbexact.networks.explanation_terms.ROUNDING", sum(smallest) / 2)
+    monkeypatch.setattr("anbexact.models.network.explanation_terms.ROUNDING", sum(smallest) / 2)
     found = model.explain(X[:1])[0].terms.set_index("feature")["nats"]
     assert (found == 0).sum() == (terms["nats"] == 0).sum() + 1
     assert found[found != 0].abs().min() == smallest[1]
@@ -389,9 +389,9 @@ class TestFrame:
         X, y = load_monks(1)
         classifier = NaiveBayesClassifier().fit(X, y)
         asked = []
-        original = anbexact.networks.explanation_terms.log_ratio_intervals
+        original = anbexact.models.network.explanation_terms.log_ratio_intervals
         monkeypatch.setattr(
-            anbexact.networks.explanation_terms,
+            anbexact.models.network.explanation_terms,
             "log_ratio_intervals",
             lambda *args: asked.append(len(args[0])) or original(*args),
         )

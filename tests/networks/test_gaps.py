@@ -6,9 +6,9 @@ import pytest
 from strategies import random_problem
 from tiers import repeats
 
-from anbexact.networks.gap_expectation import LEAST_DRAWS, MOST_DRAWS, GapExpectation
-from anbexact.parameters.tables import ConditionalTable
-from anbexact.structures.structure import Structure
+from anbexact.models.em.expectation import LEAST_DRAWS, MOST_DRAWS, GapExpectation
+from anbexact.models.parameters.tables import ConditionalTable
+from anbexact.models.structure import Structure
 from anbexact.tables.incomplete import IncompleteTable
 
 
@@ -150,8 +150,8 @@ def test_a_row_may_take_an_eighth_of_the_completions_and_few_rows_get_many_draws
 
 def test_a_pattern_whose_factors_are_too_large_is_refused(monkeypatch):
     _, _, arities, table = with_gaps(1)
-    monkeypatch.setattr("anbexact.networks.elimination.USUAL_CELLS", 1)
-    monkeypatch.setattr("anbexact.networks.elimination.MOST_BYTES", 1)
+    monkeypatch.setattr("anbexact.models.network.elimination.USUAL_CELLS", 1)
+    monkeypatch.setattr("anbexact.models.network.elimination.MOST_BYTES", 1)
     tables = as_tables(random_network(1, arities), table.vocabulary.names, arities)
     with pytest.raises(ValueError, match="use a network with fewer parents"):
         GapExpectation(table, 0).under(tables)

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 from scipy.special import digamma, polygamma
 
-from anbexact.networks.intervals import CREDIBLE_MASS, log_odds_intervals, log_ratio_intervals
+from anbexact.models.network.intervals import CREDIBLE_MASS, log_odds_intervals, log_ratio_intervals
 
 DRAWS = 200_000
 SLACK = 2e-4

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from strategies import Problem, problems, random_problem
 from tiers import examples
 
-import anbexact.networks.elimination
-import anbexact.networks.posterior
+import anbexact.models.network.elimination
+import anbexact.models.network.posterior
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.tables.vocabulary import MISSING, UNKNOWN
@@ -62,7 +62,7 @@ def check_rows(problem, classifier, rows, ess=1.0):
 
 def by_elimination(monkeypatch, classifier, X):
     """Return the posterior, from now on by elimination in every row, however few joint states are to be summed."""
-    monkeypatch.setattr(anbexact.networks.posterior, "MOST_STATES", 0)
+    monkeypatch.setattr(anbexact.models.network.posterior, "MOST_STATES", 0)
     return classifier.predict_proba(X)
 
 
@@ -136,8 +136,8 @@ class TestEnumeration:
         one_by_one = classifier.predict_proba(X)
         expected = by_elimination(monkeypatch, classifier, X)
         np.testing.assert_allclose(expected, one_by_one, rtol=1e-12)
-        monkeypatch.setattr(anbexact.networks.elimination, "ROWS_PER_CHUNK", 7)
-        monkeypatch.setattr(anbexact.networks.elimination, "CELLS_PER_CALL", 50.0)
+        monkeypatch.setattr(anbexact.models.network.elimination, "ROWS_PER_CHUNK", 7)
+        monkeypatch.setattr(anbexact.models.network.elimination, "CELLS_PER_CALL", 50.0)
         np.testing.assert_array_equal(classifier.predict_proba(X), expected)
 
     def test_cliques_too_large_are_refused_with_numbers(self, monkeypatch):
@@ -147,11 +147,11 @@ class TestEnumeration:
         X = pd.DataFrame([[0, 1, 2, 0], [None, None, None, 0]], columns=problem.names[:-1], dtype=object)
         expected = by_elimination(monkeypatch, classifier, X)
         cells = (24 + 12) + (12 + 6) + (6 + 2) + (2 + 2)
-        monkeypatch.setattr(anbexact.networks.elimination, "BYTES_PER_CELL", 1)
-        monkeypatch.setattr(anbexact.networks.elimination, "USUAL_CELLS", 1)
-        monkeypatch.setattr(anbexact.networks.elimination, "MOST_BYTES", cells)
+        monkeypatch.setattr(anbexact.models.network.elimination, "BYTES_PER_CELL", 1)
+        monkeypatch.setattr(anbexact.models.network.elimination, "USUAL_CELLS", 1)
+        monkeypatch.setattr(anbexact.models.network.elimination, "MOST_BYTES", cells)
         np.testing.assert_array_equal(classifier.predict_proba(X), expected)
-        monkeypatch.setattr(anbexact.networks.elimination, "MOST_BYTES", cells - 1)
+        monkeypatch.setattr(anbexact.models.network.elimination, "MOST_BYTES", cells - 1)
         message = r"the 3 cells of a row .* needs 66 bytes, but 65 bytes may .* 24 joint states of 4 variables: .f0.,"
         with pytest.raises(ValueError, match=message):
             classifier.predict_proba(X)
@@ -173,7 +173,7 @@ class TestBatches:
             np.testing.assert_array_equal(whole, backwards[::-1])
 
     def test_threads_change_nothing(self, monkeypatch):
-        for module in (anbexact.networks.posterior, anbexact.networks.elimination):
+        for module in (anbexact.models.network.posterior, anbexact.models.network.elimination):
             monkeypatch.setattr(module, "WORK_PER_THREAD", 1000)
         problem = random_problem(9, 5, n_rows=50)
         classifier = fit(problem, ANBClassifier)

@@ -76,7 +76,7 @@ def test_batches_missing_cells_and_seeds(monkeypatch):
     X = X.astype(object)
     X.iloc[3, 1] = None
     whole = fitted.predict_proba_interval(X, draws=50)
-    monkeypatch.setattr("anbexact.networks.table_draws.VALUES_PER_BATCH", 1000)
+    monkeypatch.setattr("anbexact.models.network.table_draws.VALUES_PER_BATCH", 1000)
     np.testing.assert_array_equal(fitted.predict_proba_interval(X, draws=50), whole)
     assert not np.array_equal(fitted.predict_proba_interval(X, draws=50, random_state=1), whole)
 

@@ -18,11 +18,13 @@ from anbexact import ANBClassifier, FSANBClassifier, GBNClassifier, NaiveBayesCl
 from anbexact._kernels.hierarchy import BLOCK
 from anbexact._runtime.deadline import Deadline, abandonable
 from anbexact.classifiers import FixedStructureClassifier, KDBClassifier
-from anbexact.classifiers.table_strengths import chosen_strengths, n_repetitions
+from anbexact.classifiers.choosing.table_strengths import chosen_strengths, n_repetitions
 from anbexact.datasets import load_dataset, load_monks
-from anbexact.parameters.counts import count_families
-from anbexact.parameters.hierarchical import Strengths, hierarchical_tables, ordered_parents
-from anbexact.parameters.strengths import (
+from anbexact.files.describe import describe
+from anbexact.files.restore import restore
+from anbexact.models.parameters.counts import count_families
+from anbexact.models.parameters.hierarchical import Strengths, hierarchical_tables, ordered_parents
+from anbexact.models.parameters.strengths import (
     CENTRE,
     SPREAD,
     SPREAD_OF_EXPONENT,
@@ -30,12 +32,10 @@ from anbexact.parameters.strengths import (
     HeldOutHierarchy,
     best_strengths,
 )
-from anbexact.parameters.strengths import EXPONENT as PRIOR_EXPONENT
-from anbexact.persistence.describe import describe
-from anbexact.persistence.restore import restore
+from anbexact.models.parameters.strengths import EXPONENT as PRIOR_EXPONENT
+from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.search import learn_kdb, learn_naive_bayes
-from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
@@ -204,7 +204,7 @@ def test_strengths_predict_the_rows_of_folds():
 
 
 def test_no_other_strengths_are_better(monkeypatch):
-    monkeypatch.setattr("anbexact.parameters.strengths.PRECISION", 1e-9)
+    monkeypatch.setattr("anbexact.models.parameters.strengths.PRECISION", 1e-9)
     X, y, model = monks()
     table = model.reader_.table(X, y, None)
     folds = [HeldOutHierarchy(*fold, model.structure_) for seed in (0, 1) for fold in split_table(table, 5, seed)]
@@ -241,7 +241,7 @@ def test_no_other_strengths_are_better(monkeypatch):
 
 @pytest.mark.slow
 def test_strengths_are_the_maximum_of_the_page():
-    """``docs/scores.md``, with the posterior by the oracle and the maximum by scipy without derivatives of ours."""
+    """The page on scores, with the posterior by the oracle and the maximum by scipy, without derivatives."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, [2, 3], (30, 2)), columns=["a", "b"]).astype(str)
     y = pd.Series((X["a"] == "1").to_numpy() ^ (rng.random(30) < 0.3), name="c").map({False: "n", True: "y"})
@@ -407,11 +407,11 @@ def test_many_joint_states_are_ordered_alike(monkeypatch):
     for seed in repeats(4):
         problem, structure = problem_and_parents(seed)
         dense = orders(problem, structure)
-        monkeypatch.setattr("anbexact.parameters.hierarchical.MOST_STATES", 0)
+        monkeypatch.setattr("anbexact.models.parameters.hierarchical.MOST_STATES", 0)
         assert orders(problem, structure) == dense
         fold = HeldOutHierarchy(*halves(problem), structure)
         strengths = of_levels(fold, different_strengths(problem.names))
-        monkeypatch.setattr("anbexact.parameters.strengths.DENSE_STATES", 0)
+        monkeypatch.setattr("anbexact.models.parameters.strengths.DENSE_STATES", 0)
         sparse = HeldOutHierarchy(*halves(problem), structure)
         assert sparse.log_likelihood(*strengths)[0] == fold.log_likelihood(*strengths)[0]
         monkeypatch.undo()

@@ -9,7 +9,7 @@ from hypothesis import given
 from strategies import ess_values, problems, random_problem
 
 from anbexact import learn_anb, learn_naive_bayes
-from anbexact.parameters.tables import fit_eap
+from anbexact.models.parameters.tables import fit_eap
 
 
 def check_tables(problem, structure, ess):
@@ -62,10 +62,10 @@ def test_a_senseless_ess(ess):
 
 
 def test_a_table_too_large_for_memory_is_refused_with_its_size(monkeypatch):
-    import anbexact.parameters.counts
+    import anbexact.models.parameters.counts
 
     table = random_problem(0, 3).table
-    monkeypatch.setattr(anbexact.parameters.counts, "available_memory", lambda: 100)
+    monkeypatch.setattr(anbexact.models.parameters.counts, "available_memory", lambda: 100)
     with pytest.raises(
         ValueError,
         match=r"the conditional tables would take .* bytes; the largest is that of 'f0' .* limit .* max_parents=",

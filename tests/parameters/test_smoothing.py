@@ -24,20 +24,28 @@ from anbexact import (
     learn_anb,
     learn_naive_bayes,
 )
-from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier, sample_size
-from anbexact.classifiers.sample_size import Learner, PredictedWorseWarning, learn_structure
+from anbexact._runtime.deadline import Deadline
+from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier
+from anbexact.classifiers.choosing import sample_size
+from anbexact.classifiers.choosing.sample_size import Learner, PredictedWorseWarning, learn_structure
 from anbexact.datasets import load_dataset
-from anbexact.parameters.smoothing import (
+from anbexact.models.parameters.smoothing import (
     HeldOut,
     LeaveOneOut,
     best_held_out_smoothing,
     best_smoothing,
     most_smoothing,
 )
-from anbexact.search.ess import START_ESS, best_ess, learn_with_best_ess
+from anbexact.models.structure import Certificate, Structure
+from anbexact.search.ess import START_ESS, best_ess, climb_in_ess
 from anbexact.search.scoring.totals import total_score
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.folds import split_table
+
+
+def climb(table, learn, time_limit=None):
+    """The first search, and the climb from its structure."""
+    deadline = Deadline(time_limit)
+    return climb_in_ess(table, learn, learn(table, BDeu(START_ESS), time_limit), deadline)
 
 
 @st.composite
@@ -180,7 +188,7 @@ class TestFewRows:
     def test_what_predicts_held_out_rows_best_is_chosen(self, seed):
         table = random_problem(seed, 6, n_rows=120).table
         chosen = learn_structure(table, learner(), 1.0, None, None)
-        by_likelihood = learn_with_best_ess(table, learn)[1].ess
+        by_likelihood = climb(table, learn)[1].ess
         values = {}
         for size in (by_likelihood, 1.0):
             folds = [HeldOut(rows, others, learn_anb(rows, BDeu(size))) for rows, others in split_table(table, 5)]
@@ -195,7 +203,7 @@ class TestFewRows:
         """The marginal likelihood of 178 rows asks for three times the arcs of those that predict best."""
         X, y = load_dataset("wine")
         auto = ANBClassifier().fit(X, y)
-        with_all_rows = learn_with_best_ess(auto.reader_.table(X, y, None), learn)[0]
+        with_all_rows = climb(auto.reader_.table(X, y, None), learn)[0]
         assert auto.ess_ == 1.0
         assert len(auto.structure_.feature_edges) < len(with_all_rows.feature_edges)
 
@@ -290,7 +298,9 @@ class TestFewRows:
         table, _ = repeated(np.random.default_rng(0), 1200, 12, rare=0.12)
         X = pd.DataFrame(np.repeat(table.codes[:, :-1], table.weights.astype(int), axis=0)).rename(columns=str)
         y = np.repeat(table.codes[:, -1], table.weights.astype(int))
-        advised = r"against 0\.\d+ nats.*of 12 features.*Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead"
+        advised = (
+            r"against 0\.\d+ nats.*of the 12 features.*Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead"
+        )
         for model in (NaiveBayesClassifier, TANClassifier):
             with pytest.warns(PredictedWorseWarning, match=advised):
                 model().fit(X, y)
@@ -341,7 +351,7 @@ class TestBestEss:
     @pytest.mark.parametrize("seed", range(5))
     def test_alternation_ends_at_the_best_of_a_grid(self, seed):
         table = random_problem(seed, 6, n_rows=150).table
-        structure, score = learn_with_best_ess(table, lambda table, score, _: learn_anb(table, score))
+        structure, score = climb(table, lambda table, score, _: learn_anb(table, score))
         assert structure.certificate.optimal
         assert learn_anb(table, score).score == pytest.approx(structure.score)
         grid = max(learn_anb(table, BDeu(ess)).score for ess in (0.5, 1, 2, 5, 10, 20, 50, 100))
@@ -355,14 +365,14 @@ class TestBestEss:
             calls.append(seconds)
             return replace(learn_anb(table, score, max_parents=len(calls) % 2), score=0.0)
 
-        learn_with_best_ess(table, learn)
+        climb(table, learn)
         assert calls == [None] * 5
         calls.clear()
-        learn_with_best_ess(table, learn, time_limit=100)
+        climb(table, learn, time_limit=100)
         assert calls[0] == 100
         assert all(seconds <= 100 for seconds in calls)
         calls.clear()
-        learn_with_best_ess(table, learn, time_limit=1e-9)
+        climb(table, learn, time_limit=1e-9)
         assert len(calls) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from anbexact.adapters import to_file
 from anbexact.classifiers import NaiveBayesClassifier
 from anbexact.datasets import load_monks
-from anbexact.persistence.atomic import atomic_path, write_atomically
+from anbexact.files.atomic import atomic_path, write_atomically
 from anbexact.report import panel
 
 

@@ -15,7 +15,7 @@ from anbexact import AdditiveClassifier, ANBClassifier, TANClassifier, verify
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import AODEClassifier, AveragedANBClassifier, AveragedTANClassifier, FSANBClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.persistence import classifiers as files
+from anbexact.files import classifiers as files
 from anbexact.tables.table import DiscreteTable
 
 REPLACEMENTS = [

@@ -41,8 +41,8 @@ from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
-from anbexact.persistence import classifiers as files
-from anbexact.persistence import values
+from anbexact.files import classifiers as files
+from anbexact.files import values
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [
@@ -538,10 +538,10 @@ def test_measured(model, measure, tmp_path):
 
 def test_of_a_measure_too_large_for_tables(tmp_path, monkeypatch):
     """The cost of the levels is not known then, which is kept too."""
-    import anbexact.networks.probable_levels
+    import anbexact.models.network.probable_levels
 
     X, y = load_iris()
-    monkeypatch.setattr(anbexact.networks.probable_levels, "available_memory", lambda: 1)
+    monkeypatch.setattr(anbexact.models.network.probable_levels, "available_memory", lambda: 1)
     classifier = NaiveBayesClassifier(continuous="universal").fit(X, y)
     assert np.isnan(through_file(classifier, tmp_path).level_cost_)
 
@@ -666,8 +666,8 @@ class TestRefitted:
             (("refit", "rows", "weights", 0), 0, "do not have weights"),
             (("refit", "rows", "cells", 0), 10**6, "do not have weights"),
             (("refit", "rows", "order", "cells", 0), 10**6, "a whole number from 0 to"),
-            (("refit", "rows", "order", "weights", 0), 2, "one by one, are not its distinct rows"),
-            (("refit", "rows", "order", "index"), [1], "one by one, are not its distinct rows"),
+            (("refit", "rows", "order", "weights", 0), 2, "in their order do not add up to its distinct rows"),
+            (("refit", "rows", "order", "index"), [1], "in their order do not add up to its distinct rows"),
             (("refit", "rows", "number"), 10**6, "the refit has different numbers of rows and weights"),
             (("network", "estimator"), "AODEClassifier", "damaged or was edited"),
             (("estimator",), "Refitted", "damaged or was edited"),

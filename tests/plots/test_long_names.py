@@ -8,11 +8,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from anbexact.adapters.figures import plot_shapes
-from anbexact.drawing.labels import label_lines, longest_line
-from anbexact.logit.shapes import Shape
-from anbexact.networks.explanation import Explanation, Term
+from anbexact.models.network.explanation import Explanation, Term
+from anbexact.models.smooth.shapes import Shape
 from anbexact.plots import ConfusionDisplay, ShapeDisplay, WaterfallDisplay
+from anbexact.show.figures.logit_shapes import plot_shapes
+from anbexact.show.svg.labels import label_lines, longest_line
 
 mpl.use("Agg")
 LONG = ["Iris setosa (Virginia blue flag X1)", "Iris versicolor (northern flag X2)", "Iris virginica (southern, X3)"]

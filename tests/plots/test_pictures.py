@@ -20,7 +20,6 @@ import pytest
 
 from anbexact import NaiveBayesClassifier, Structure, plots
 from anbexact.datasets import load_iris
-from anbexact.drawing.network import diagram, network_svg
 from anbexact.plots import (
     ArcProbabilityDisplay,
     ComparisonDisplay,
@@ -38,6 +37,7 @@ from anbexact.plots import (
     ShapeDisplay,
     WaterfallDisplay,
 )
+from anbexact.show.svg.network import diagram, network_svg
 
 mpl.use("Agg")
 STORED = Path(__file__).with_name("pictures.json")

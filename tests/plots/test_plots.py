@@ -30,7 +30,7 @@ from anbexact.plots import (
     ShapeDisplay,
     WaterfallDisplay,
 )
-from anbexact.plots.information import pair_information
+from anbexact.show.figures.information import pair_information
 
 mpl.use("Agg")
 OF_PREDICTIONS = [ConfusionDisplay, GainsDisplay, LiftDisplay, PrecisionRecallDisplay, ReliabilityDisplay, RocDisplay]

@@ -17,12 +17,12 @@ from anbexact import (
 from anbexact.adapters import to_logit
 from anbexact.classifiers import AODEClassifier, KDBClassifier
 from anbexact.datasets import load_iris, load_tic_tac_toe
-from anbexact.logit.potentials import Potential
-from anbexact.persistence.describe import describe
-from anbexact.persistence.restore import restore
-from anbexact.pooling import union
-from anbexact.pooling.reading import DifferentReadingsError, Reading, common_refinement
-from anbexact.pooling.union import MemberTerms, closed_structure, spread_over, union_of_terms
+from anbexact.files.describe import describe
+from anbexact.files.restore import restore
+from anbexact.models.logit.potentials import Potential
+from anbexact.models.pool import union
+from anbexact.models.pool.reading import DifferentReadingsError, Reading, common_refinement
+from anbexact.models.pool.union import MemberTerms, closed_structure, spread_over, union_of_terms
 from anbexact.report import report
 from anbexact.tables.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from tiers import examples
 
-from anbexact.pooling.weights import (
+from anbexact.models.pool.weights import (
     LEAST_LOG,
     HeldOutLogs,
     PoolWeights,

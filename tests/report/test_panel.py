@@ -19,10 +19,10 @@ from strategies import problems
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, RefittedClassifier, Structure, Vocabulary
 from anbexact.classifiers import AveragedTANClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.networks.network import TableNetwork
-from anbexact.parameters.tables import ConditionalTable
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.tables import ConditionalTable
 from anbexact.report import panel
-from anbexact.report.evidence_panel import described, panel_markup, panel_network, panel_or_reason
+from anbexact.show.report.evidence_panel import described, panel_markup, panel_network, panel_or_reason
 
 RUN_DRAWS = """
 global.anbexactEngine = require(process.argv[1]);

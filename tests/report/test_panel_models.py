@@ -11,8 +11,8 @@ from panels import in_node, needs_node
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, PooledClassifier, RefittedClassifier
 from anbexact.classifiers import A2DEClassifier, AODEClassifier, TANClassifier
 from anbexact.classifiers.registry import CLASSIFIERS
-from anbexact.drawing.markup import Markup
-from anbexact.report.evidence_panel import MOST_BYTES, panel_or_reason
+from anbexact.show.report.evidence_panel import MOST_BYTES, panel_or_reason
+from anbexact.show.svg.markup import Markup
 
 WITHOUT = {"AveragedTANClassifier", "AveragedFANClassifier", "AveragedANBClassifier"}
 """Averages over all networks of a kind, which are too many for a page."""

@@ -23,10 +23,10 @@ from anbexact import (
 )
 from anbexact.datasets import load_iris, load_monks
 from anbexact.report import feature_report
-from anbexact.report.case_study import Query
-from anbexact.report.facts import facts, sample_sizes
-from anbexact.report.plain import print_json
 from anbexact.selection import log_bayes_factors
+from anbexact.show.report.case_study import Query
+from anbexact.show.report.facts import facts, sample_sizes
+from anbexact.show.report.plain import print_json
 
 
 def conditional_information(problem, x, y, given_):

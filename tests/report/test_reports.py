@@ -18,10 +18,10 @@ from anbexact.compare.curves import NORMAL_95
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.plots import NetworkDisplay
 from anbexact.report import arc_report, report
-from anbexact.report.sections.limits import warnings_of
-from anbexact.report.sections.reproduce import fingerprint
-from anbexact.report.subject import Subject
-from anbexact.report.validation import HeldOut, validate
+from anbexact.show.report.sections.limits import warnings_of
+from anbexact.show.report.sections.reproduce import fingerprint
+from anbexact.show.report.subject import Subject
+from anbexact.show.report.validation import HeldOut, validate
 
 SCRIPT, CLASS = "<script>alert(1)</script>", "<img src=x onerror=alert(2)>"
 

@@ -17,8 +17,8 @@ from anbexact import (
 )
 from anbexact.classifiers import AODEClassifier, AveragedANBClassifier
 from anbexact.datasets import load_monks
-from anbexact.drawing.probable_arcs import probability_diagram
 from anbexact.report import report, stability_report
+from anbexact.show.svg.probable_arcs import probability_diagram
 
 
 @pytest.fixture(scope="module")

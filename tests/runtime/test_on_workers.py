@@ -23,15 +23,16 @@ from anbexact import (
 )
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.spread import spread, worker_count
-from anbexact.classifiers import sample_size
+from anbexact.classifiers.choosing import sample_size
 from anbexact.datasets import load_lenses
-from anbexact.logit import prior_precision
-from anbexact.plots.learning import learning_curve
+from anbexact.models.logit import prior_precision
+from anbexact.search import fsanb
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import candidates, lists_on_workers
 from anbexact.search.exact.candidates import Candidates, candidate_lists
 from anbexact.search.exact.means import ListMeans
-from anbexact.selection import MMPC, SLL, fsanb
+from anbexact.selection import MMPC, SLL
+from anbexact.show.figures.learning import learning_curve
 
 TIMES = ["fit_seconds", "predict_seconds"]
 

@@ -18,11 +18,11 @@ import anbexact
 from anbexact import NaiveBayesClassifier
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_dataset
-from anbexact.networks.posterior import Posterior
-from anbexact.parameters.counts import count_families
-from anbexact.parameters.tables import acll_tables, friedman_tables, ml_tables
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.counts import count_families
+from anbexact.models.parameters.tables import acll_tables, friedman_tables, ml_tables
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import ACLL, Score, SetScore, acll_constants, family_counts
-from anbexact.structures.structure import Certificate, Structure
 
 X, Y = load_dataset("tic_tac_toe")
 RULES = ["ml", "friedman", "acll"]

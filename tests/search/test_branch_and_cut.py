@@ -12,12 +12,12 @@ from tiers import examples
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.branch_tree as branch_tree
 from anbexact._runtime.deadline import Deadline
+from anbexact.models.proof import Duals, Exhaustion, Split
 from anbexact.search.exact import cutting_planes, listed_sets
 from anbexact.search.exact import relaxation as linear_relaxation
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, members, n_words, pack
 from anbexact.search.exact.single_parents import best_branching
-from anbexact.structures.proof import Duals, Exhaustion, Split
 
 TOLERANCE = 1e-6
 

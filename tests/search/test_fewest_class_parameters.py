@@ -14,10 +14,10 @@ from tiers import examples, repeats
 
 import anbexact.search.exact.class_parameters as module
 from anbexact import BDeu, SearchTooLargeError, learn_gbn, verify
+from anbexact.models.proof import FewestClassParameters
 from anbexact.scores import K2, LL
 from anbexact.search import learn_mcp
 from anbexact.search.exact.class_parameters_by_lists import OrderProgramme
-from anbexact.structures.proof import FewestClassParameters
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
 

@@ -17,10 +17,10 @@ import anbexact.search.exact.candidates as candidates_module
 import anbexact.search.exact.configurations as configurations
 from anbexact import BDeu, Structure, learn_anb, learn_gbn, verify
 from anbexact._runtime.memory import SearchTooLargeError
+from anbexact.models.proof import Component, Duals, Exhaustion, Proof, Split
+from anbexact.models.structure import Certificate
 from anbexact.scores import ACLL, FNML, MIT, BDs
 from anbexact.search.exact.solution import rounding_error
-from anbexact.structures.proof import Component, Duals, Exhaustion, Proof, Split
-from anbexact.structures.structure import Certificate
 
 HUGE = [2.9e18, 1e19, 1e25, 1e200, 1e300, 1.7e308, 10**400, 2**70]
 TINY = [0.0, -0.0, 5e-324, 1e-310, 1e-20]

@@ -13,7 +13,7 @@ from strategies import SCORES, ess_values, problems, random_problem, table_of
 from test_pruned import few_sets
 
 import anbexact
-import anbexact.classifiers.memory as memory
+import anbexact.classifiers.choosing.limits as memory
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 from anbexact import BDeu, GBNClassifier, learn_anb, learn_gbn, learn_naive_bayes, verify
 from anbexact.scores import BIC, FNML, LL

@@ -9,12 +9,9 @@ from hypothesis import given
 from strategies import problems, random_problem
 from tiers import examples
 
-import anbexact.search.greedy.mc_dag as equivalence
+import anbexact.rivals.mc_dag_search as equivalence
 from anbexact._runtime.deadline import Deadline
-from anbexact.scores import CLL
-from anbexact.search.exact.solution import rounding_error
-from anbexact.search.graphs import ancestors, as_mask, elements
-from anbexact.search.greedy.mc_dag import (
+from anbexact.rivals.mc_dag_search import (
     EquivalenceClass,
     applied,
     class_of_graph,
@@ -25,6 +22,9 @@ from anbexact.search.greedy.mc_dag import (
     is_class_focused,
     learn_mc_dag,
 )
+from anbexact.scores import CLL
+from anbexact.search.exact.solution import rounding_error
+from anbexact.search.graphs import ancestors, as_mask, elements
 
 
 def as_dict(graph):

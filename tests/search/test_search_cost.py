@@ -22,7 +22,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import AIC, BIC, K2, LL, QNML, BDs
 from anbexact.search.constraints import make_constraints
-from anbexact.search.ess import learn_with_best_ess
+from anbexact.search.ess import START_ESS, climb_in_ess
 from anbexact.search.exact import exact_search, plan
 from anbexact.search.exact.candidates import Candidates
 from anbexact.search.exact.parent_set_identification import ParentSetSearch
@@ -293,10 +293,15 @@ class TestAdvice:
         monkeypatch.setattr(plan.Plan, "prunes", True)
         monkeypatch.setattr(plan.Plan, "fits", False)
         table = random_problem(1, 6, n_rows=200).table
-        with pytest.warns(
+
+        def learn(rows, score, limit):
+            return learn_anb(rows, score, time_limit=limit)
+
+        told_once = pytest.warns(
             UserWarning, match=r"not proved optimal \(the gap is .*max_parents=2 is usually proved"
-        ) as caught:
-            learn_with_best_ess(table, lambda rows, score, limit: learn_anb(rows, score, time_limit=limit))
+        )
+        with told_once as caught, heard_once():
+            climb_in_ess(table, learn, learn(table, BDeu(START_ESS), None), Deadline(None))
         assert sum("not proved" in str(told.message) for told in caught) == 1
         with warnings.catch_warnings():
             warnings.simplefilter("error")

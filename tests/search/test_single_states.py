@@ -11,11 +11,11 @@ from strategies import SCORES, SEARCHES, problems, random_problem
 from tiers import examples
 
 from anbexact import ANBClassifier, BDeu, DiscreteTable, UniversalMeasure, learn_anb, learn_gbn, learn_tan, verify
+from anbexact.models.proof import Component, Exhaustion
+from anbexact.rivals.logit_fan_search import learn_logit_fan
+from anbexact.rivals.mc_dag_search import learn_mc_dag
 from anbexact.scores import Universal
-from anbexact.search.greedy.logit_fan import learn_logit_fan
-from anbexact.search.greedy.mc_dag import learn_mc_dag
 from anbexact.search.single_states import single_states
-from anbexact.structures.proof import Component, Exhaustion
 
 GENERAL = {"learn_gbn", "learn_greedy_gbn", "learn_mc_dag", "learn_mcp", "learn_skdb"}
 DOORS = {**SEARCHES, "learn_mc_dag": learn_mc_dag, "learn_logit_fan": learn_logit_fan}

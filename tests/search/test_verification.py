@@ -15,14 +15,14 @@ from tiers import repeats
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 from anbexact import BDeu, learn_anb, learn_naive_bayes, verify
 from anbexact._runtime.deadline import Deadline
+from anbexact.models.proof import Component, Duals, Exhaustion, Split
+from anbexact.models.structure import Certificate
 from anbexact.scores import BIC, FNML, K2
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import candidate_lists
 from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import members
 from anbexact.search.exact.solution import rounding_error
-from anbexact.structures.proof import Component, Duals, Exhaustion, Split
-from anbexact.structures.structure import Certificate
 
 
 @pytest.fixture(scope="module", name="cut")

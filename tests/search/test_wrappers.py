@@ -8,12 +8,12 @@ from strategies import Problem, random_problem, table_of
 from tiers import repeats
 
 import anbexact
-import anbexact.search.greedy.wrappers as module
+import anbexact.rivals.wrappers_search as module
 from anbexact import PooledClassifier
 from anbexact.classifiers import BSEJClassifier, FSSJClassifier, NaiveBayesClassifier, TANHCClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_monks
-from anbexact.search.greedy.wrappers import add_tree_arcs, join_backwards, join_forwards, learn_greedily
+from anbexact.rivals.wrappers_search import add_tree_arcs, join_backwards, join_forwards, learn_greedily
 
 MODELS = {"FSSJ": FSSJClassifier, "BSEJ": BSEJClassifier, "TAN-HC": TANHCClassifier}
 

@@ -16,12 +16,12 @@ from strategies import problems, random_problem, table_of
 
 from anbexact import BDeu, UniversalMeasure
 from anbexact._kernels.contingency import log_survival
-from anbexact.selection.hiton_pc import HITONPC
-from anbexact.selection.independence_tests import BayesFactorTest, G2Test, UniversalTest
-from anbexact.selection.mmpc import MMPC
-from anbexact.selection.pcmb import PCMB
-from anbexact.selection.s2tmb import S2TMB
-from anbexact.selection.sll import SLL
+from anbexact.rivals.selection.hiton_pc import HITONPC
+from anbexact.rivals.selection.independence_tests import BayesFactorTest, G2Test, UniversalTest
+from anbexact.rivals.selection.mmpc import MMPC
+from anbexact.rivals.selection.pcmb import PCMB
+from anbexact.rivals.selection.s2tmb import S2TMB
+from anbexact.rivals.selection.sll import SLL
 
 BY_TESTS = {
     MMPC: oracles.max_min_candidates,

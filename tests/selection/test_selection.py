@@ -18,13 +18,13 @@ from sklearn.preprocessing import OneHotEncoder
 from strategies import Problem, ess_values, problems, random_problem, table_of
 
 import anbexact
-import anbexact.selection.fsanb as fsanb
+import anbexact.search.fsanb as fsanb
 from anbexact import ANBClassifier, BDeu, FSANBClassifier, learn_anb, verify
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import GreedyGBNClassifier
+from anbexact.search.bayes_factor import relevant
 from anbexact.search.exact import plan
 from anbexact.selection import BayesFactorSelector, log_bayes_factor, log_bayes_factors
-from anbexact.selection.bayes_factor import relevant
 from anbexact.tables.folds import split_table
 
 

@@ -5,8 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anbexact.tables import blocks
-from anbexact.tables.blocks import blocks_of
+from anbexact.tables.counted import blocks
+from anbexact.tables.counted.blocks import blocks_of
 
 ARITIES = [2, 3, 4, 2, 9, 3, 2, 50]
 

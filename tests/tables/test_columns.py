@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 from anbexact import DiscreteTable
-from anbexact.tables.frames import read_column, read_columns
+from anbexact.tables.frames.reading import read_column, read_columns
 
 DAY, NIGHT = datetime.date(2020, 1, 2), datetime.date(2021, 3, 4)
 NOON = datetime.datetime(2020, 1, 2, 12)
@@ -317,7 +317,7 @@ class TestContainers:
     @pytest.mark.parametrize("cell", [[1], {"x": 1}, {1}, np.zeros(2)], ids=["list", "dict", "set", "array"])
     def test_cells_that_cannot_be_states(self, cell):
         with pytest.raises(
-            TypeError, match=rf"column 'a' contains .*, a {type(cell).__name__}: a state must be hashable"
+            TypeError, match=rf"column 'a' contains .*, a {type(cell).__name__}: a cell must be hashable"
         ):
             read_columns(pd.DataFrame({"a": ["x", cell]}))
 
@@ -329,9 +329,7 @@ class TestContainers:
         if kind not in ("map", "dictionary"):  # which Polars does not have
             frames.append(pl.DataFrame(table))
         for X in frames:
-            with pytest.raises(
-                TypeError, match=r"column 'c' contains .*, an? \w+: a state must be hashable, .* text"
-            ):
+            with pytest.raises(TypeError, match=r"column 'c' contains .*, an? \w+: a cell must be hashable, .* text"):
                 read_columns(X)
 
     def test_long_cells_are_shortened_in_messages(self):

@@ -15,7 +15,7 @@ from tiers import examples
 from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, load
 from anbexact.classifiers import BNC2PClassifier
 from anbexact.datasets import load_iris, load_monks
-from anbexact.networks.estimation import ESTIMATES
+from anbexact.models.network.estimation import ESTIMATES
 from anbexact.scores import ACLL, HQ, BDeu
 from anbexact.scores.registry import SCORE_TYPES, SCORES
 
@@ -148,7 +148,7 @@ class TestSent:
     def test_a_conditional_likelihood_does_not_follow_from_counts(self):
         X, y = load_monks(1)
         model = BNC2PClassifier().fit(X, y)
-        with pytest.raises(ValueError, match="the score of all rows by CLL does not follow from counts"):
+        with pytest.raises(ValueError, match="the CLL score of all rows does not follow from counts: fit again"):
             model.merge(copy.deepcopy(model))
 
 

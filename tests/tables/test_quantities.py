@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from tiers import examples
 
 import anbexact
-import anbexact.inputs.identifiers as questions
+import anbexact.tables.identifiers as questions
 from anbexact import (
     ANBClassifier,
     DiscreteTable,
@@ -30,10 +30,11 @@ from anbexact import (
 from anbexact.adapters import from_file, from_pgmpy, to_file
 from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
-from anbexact.discretize import EqualWidthPartition, MDLPDiscretizer, interval_names, rules
-from anbexact.tables.frames import read_columns
-from anbexact.tables.moments import is_iso
-from anbexact.tables.quantities import Quantity, of_values
+from anbexact.discretize import EqualWidthPartition, MDLPDiscretizer, interval_names
+from anbexact.tables.cuts import rules
+from anbexact.tables.frames.moments import is_iso
+from anbexact.tables.frames.quantities import Quantity, of_values
+from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, Vocabulary
 
 START = datetime.datetime(2019, 12, 30, 22)
@@ -654,7 +655,7 @@ def test_old_files_have_no_quantities(tmp_path):
     fitted.save(path)
     document = json.loads(path.read_text())
     del document["quantities"], document["sha256"]
-    document["sha256"] = anbexact.persistence.classifiers.digest(document)
+    document["sha256"] = anbexact.files.classifiers.digest(document)
     path.write_text(json.dumps(document))
     old = anbexact.load(path)
     assert old.vocabulary_.quantities == {}

@@ -15,7 +15,7 @@ from strategies import problems
 from tiers import examples
 
 from anbexact import BDeu, DiscreteTable, Vocabulary
-from anbexact.tables.frames import read_column
+from anbexact.tables.frames.reading import read_column
 from anbexact.tables.table import check_weights, class_name_of
 from anbexact.tables.vocabulary import MAX_STATES, MISSING, UNKNOWN
 

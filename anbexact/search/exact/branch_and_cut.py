@@ -16,13 +16,13 @@ from scipy.sparse.csgraph import connected_components
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
+from anbexact.models.proof import Case, Component, Duals, Exhaustion
 from anbexact.search.exact.branch_tree import ComponentSearch, ProofProgress
 from anbexact.search.exact.listed_sets import Branch, Lists
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
 from anbexact.search.exact.relaxation import duals, proved, totals_with_each
 from anbexact.search.exact.single_parents import best_branching, have_single_parents
 from anbexact.search.exact.small_components import exhausted, totals_with_each_exhausted
-from anbexact.structures.proof import Case, Component, Duals, Exhaustion
 
 _Result = TypeVar("_Result")
 MOST_FEATURES_EXHAUSTED = 14
@@ -157,8 +157,8 @@ def _kept(
 ) -> list[Positions]:
     """Return the positions of the sets of every feature that can be part of an optimal choice; see :class:`Choice`.
 
-    ``solved`` has the components of several features, and bounds on the totals of the choices that contain each of
-    their sets.
+    ``solved`` contains the components of several features, and, for each of their sets, a bound on the totals of the
+    choices that contain it.
     """
     kept = [np.flatnonzero(own.scores[0] - own.scores <= tolerance) for own in lists]
     for group, part, totals_with in solved:

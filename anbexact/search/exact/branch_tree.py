@@ -16,10 +16,10 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
+from anbexact.models.proof import Case, Split
 from anbexact.search.exact.listed_sets import Arc, Branch, Lists
 from anbexact.search.exact.order_search import Orders
 from anbexact.search.exact.relaxation import Bound, Relaxation, duals, totals_with_each
-from anbexact.structures.proof import Case, Split
 
 ROOT_IDLE_SOLUTIONS = 12
 """Number of solutions of the relaxation without much gain after which branching begins."""

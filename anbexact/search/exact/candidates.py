@@ -24,7 +24,7 @@ from anbexact.search.exact.possible_parents import PossibleParents
 from anbexact.search.exact.shared_resources import SharedResources, too_many_rows
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import entropy_order
-from anbexact.tables.counted_table import CountedTable
+from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 MIN_SETS_TIMED = 50_000

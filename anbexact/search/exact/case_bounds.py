@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
-from anbexact.structures.proof import Case, Duals, Split
+from anbexact.models.proof import Case, Duals, Split
 
 Kept = npt.NDArray[np.bool_]
 LARGEST_SUM = float(2**62)

@@ -13,6 +13,8 @@ from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.units import human_bytes
+from anbexact.models.proof import Component, FewestClassParameters, Proof
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.advice import LONG_SEARCH, expected_to_be_long
 from anbexact.search.constraints import Constraints, Edge, make_constraints
@@ -25,8 +27,6 @@ from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import SingleStates
-from anbexact.structures.proof import Component, FewestClassParameters, Proof
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 

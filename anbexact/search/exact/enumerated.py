@@ -19,7 +19,7 @@ from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, pack
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import n_sets
-from anbexact.tables.counted_table import CountedTable
+from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 FAMILY_BYTES = 80

@@ -15,6 +15,8 @@ from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import human_seconds
 from anbexact._runtime.warn import warn
+from anbexact.models.proof import Component, Exhaustion, Proof
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import BoundedScore
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.by_family import solve_families
@@ -28,8 +30,6 @@ from anbexact.search.exact.solution import ROUNDING, Optimum, Stopped, rounding_
 from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.scoring.totals import total_score
 from anbexact.search.trees.feature_forest import best_forest
-from anbexact.structures.proof import Component, Exhaustion, Proof
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 COMPILED_SHARE = 0.1

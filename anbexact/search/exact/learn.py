@@ -11,6 +11,8 @@ from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact.models.proof import Proof
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved
 from anbexact.search.constraints import Edge, make_constraints
@@ -21,8 +23,6 @@ from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import SingleStates
-from anbexact.structures.proof import Proof
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 
@@ -65,7 +65,7 @@ def learn_anb(
     ----------
     table : DiscreteTable
         A table with a class. If its rows are not in memory, all families are scored, for which ``max_parents`` must
-        leave no more than 200,000 (see ``docs/large-tables.md``).
+        leave no more than 200,000 (see ``docs/guides/large-tables.md``).
     score : Score, default BDeu()
         BDeu, K2, LL, AIC, BIC, HQ and qNML have candidate lists. For other scores without set scores, the search
         scores all n 2ⁿ⁻¹ families separately, for up to 16 features. If this does not fit into memory and
@@ -219,7 +219,7 @@ def _learn(
     plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
     plan = plan.with_worthwhile_threads()
     search = ExactSearch(plan, class_name, progress)
-    with refused_without_memory(f"the best structure over {plan.n} features was searched"):
+    with refused_without_memory(f"searching for the best structure over {plan.n} features"):
         _ = search.forest  # first, in case there is no time for more
         if not plan.prunes:
             check_fits(plan)

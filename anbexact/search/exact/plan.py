@@ -19,7 +19,7 @@ from anbexact.search.exact.lattice import MOST_FEATURES, Cost, lattice_cost, lat
 from anbexact.search.exact.pruned import PROOF_SECONDS
 from anbexact.search.scoring.set_scores import cell_value_bytes, n_sets
 from anbexact.search.scoring.universal_sets import Mixture, mixture_of
-from anbexact.tables.counted_table import CountedTable
+from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 LEAST_SECONDS_FOR_SHORT_LISTS, LEAST_SECONDS_FOR_LISTS = 2.0, 20.0

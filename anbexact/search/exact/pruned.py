@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import inf
 
+from anbexact.models.proof import Proof
 from anbexact.scores import BoundedScore, Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.branch_and_cut import Choice, solve_lists
@@ -15,7 +16,6 @@ from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, members
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
 from anbexact.search.exact.ties import first_choice
-from anbexact.structures.proof import Proof
 from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7

@@ -7,7 +7,7 @@ from anbexact._runtime.units import human_bytes
 from anbexact.search.exact.by_family import MOST_FEATURES_UNLIMITED, family_memory
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import Plan
-from anbexact.tables.counted_table import CountedTable, TooManyRowsError
+from anbexact.tables.counted.counted_table import CountedTable, TooManyRowsError
 
 
 def check_fits(plan: Plan) -> None:

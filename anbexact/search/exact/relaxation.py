@@ -13,10 +13,10 @@ from scipy.sparse import csc_matrix, hstack, identity, vstack
 from anbexact._kernels.clusters import credited, incidence
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
+from anbexact.models.proof import Duals
 from anbexact.search.exact.cutting_planes import Clusters, separate
 from anbexact.search.exact.listed_sets import Arc, Branch, Lists
 from anbexact.search.exact.parent_sets import members, unpack
-from anbexact.structures.proof import Duals
 
 FIRST_COLUMNS = 30
 """Number of parent sets per feature, the best ones, with which the relaxation begins."""

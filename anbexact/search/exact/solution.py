@@ -34,12 +34,12 @@ def precedence(feature: int, parents: Parents) -> tuple[int, Parents, int]:
 
 
 def first_optimum(members: int, sinks: Callable[[int], Iterable[tuple[int, Parents]]]) -> dict[int, Parents]:
-    """Return the parents of some features in the optimal structure that the rule prefers, last feature first.
+    """Return the parents of some features in the optimal structure that the tie rule prefers, last feature first.
 
     Parameters
     ----------
     members : int
-        The features, as a mask.
+        The features, as a bit mask.
     sinks : callable
         ``sinks(members)`` yields, for a mask of features, those that can be last in an optimal structure over them,
         each with the first parent set for which this is possible. A feature that cannot win may be left out.

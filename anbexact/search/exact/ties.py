@@ -79,7 +79,7 @@ def first_choice(
 
 
 def _independent(options: Sequence[Iterable[int]]) -> list[list[int]]:
-    """Return the groups of features between which no set has an arc: the rule chooses in each as if it were alone."""
+    """Return groups of features without possible arcs between them, in each of which the rule chooses by itself."""
     joined: list[int] = []
     for i, masks in enumerate(options):
         group = reduce(or_, masks, 1 << i)
@@ -115,7 +115,7 @@ class _Set:
 
 
 class _Reading:
-    """An optimal choice among listed sets of some features, read back according to the rule.
+    """The optimal choice that the tie rule prefers among listed sets of some features, found feature by feature.
 
     ``witness`` is an optimal choice over the remaining features, and ``options`` are their sets within these.
     """
@@ -195,13 +195,13 @@ class _Reading:
             self.options[i] = [one for one in sets if not one.mask >> feature & 1]
 
     def _without(self, b: int, rest: int, penalty: float) -> float:
-        """Return by how much the highest total falls where b is left out, and keep what changes in the choice."""
+        """Return by how much the highest total falls if b is left out, and record what changes in the choice."""
         changed = self._solved(self._descendants(b), rest, penalty) if b in self.needed else {}
         self.others[b] = changed  # none where b is last in the witness
         return self.witness[b].score + fsum(self.witness[i].score - one.score for i, one in changed.items())
 
     def _descendants(self, b: int) -> list[int]:
-        """Return the features whose parents may change where b is missing: what can be reached from it."""
+        """Return the features whose parents may change if b is left out: those that can be reached from it."""
         reached, size = 1 << b, 0
         around = {i: reduce(or_, (one.mask for one in sets), 0) for i, sets in self.options.items()}
         while reached.bit_count() > size:
@@ -214,8 +214,8 @@ class _Reading:
     def _solved(self, features: Sequence[int], members: int, penalty: float) -> dict[int, _Set]:
         """Return an optimal choice for some features, from their sets within ``members``.
 
-        No set of a member outside ``features`` contains one of these. The empty parent set, at a penalty, is added to
-        every list, so that there is an acyclic choice.
+        No set of a member outside ``features`` contains one of these. The empty parent set is added to every list,
+        with a penalty, so that there is an acyclic choice.
         """
         if self.deadline.passed:
             raise _TooMuchError
@@ -243,7 +243,7 @@ class _Reading:
         return {i: sets[k] for i, sets, k in zip(features, own, chosen, strict=True)}
 
     def _chosen(self, part: Lists, features: Sequence[int]) -> Sequence[int]:
-        """Return the positions of an optimal choice in lists in which some sets have several parents."""
+        """Return the positions of an optimal choice in lists where some sets have several parents."""
         lists = [
             ParentSets(part.masks[first:last], part.scores[first:last], 0, "", -inf)
             for first, last in pairwise(part.starts.tolist())

@@ -15,6 +15,8 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.units import human_bytes
+from anbexact.models.proof import Component, Exhaustion, Proof
+from anbexact.models.structure import Structure
 from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates
@@ -28,8 +30,6 @@ from anbexact.search.exact.verify_class_parameters import states_fewest, verify_
 from anbexact.search.scoring.set_scores import prepare
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states
-from anbexact.structures.proof import Component, Exhaustion, Proof
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 

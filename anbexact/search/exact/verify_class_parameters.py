@@ -12,6 +12,8 @@ import numpy.typing as npt
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import thread_count
+from anbexact.models.proof import FewestClassParameters, Proof
+from anbexact.models.structure import Structure
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.class_parameters import class_parameters, fits_lattice
 from anbexact.search.exact.class_parameters_by_lists import OrderProgramme
@@ -20,8 +22,6 @@ from anbexact.search.exact.plan import Plan
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states, without
-from anbexact.structures.proof import FewestClassParameters, Proof
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 

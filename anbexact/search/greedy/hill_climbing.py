@@ -13,6 +13,7 @@ from anbexact._runtime.deadline import Deadline, check_limit, interruptible
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score, StructureScore
 from anbexact.scores.capabilities import scores_structures
 from anbexact.search.constraints import Constraints, Edge, make_constraints
@@ -27,7 +28,6 @@ from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart
 from anbexact.search.trees.branching import describe
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 REQUIREMENTS = SearchRequirements("learn_greedy_gbn", decomposable=False, class_free=True)

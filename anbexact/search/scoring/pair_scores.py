@@ -22,7 +22,7 @@ from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.scoring.set_scores import cell_values
 from anbexact.search.scoring.totals import class_of
 from anbexact.search.scoring.universal_sets import Mixture, mixture_of
-from anbexact.tables.counted_table import CountedTable
+from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 ROUNDING = 1e-12

@@ -11,6 +11,7 @@ from anbexact._kernels.arborescence import best_arborescence
 from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, Edge, make_constraints
@@ -20,7 +21,6 @@ from anbexact.search.scoring.pair_scores import FamilyScorer, PairScores, pair_s
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 LARGEST_WHOLE_GAIN = 2.0**44

@@ -12,6 +12,7 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints, Edge
 from anbexact.search.naive_bayes import learn_naive_bayes
@@ -27,7 +28,6 @@ from anbexact.search.trees.branching import (
     out_of_time,
     upper_bound,
 )
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 PARENT_SETS_PER_BATCH = 20_000

@@ -10,13 +10,13 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import LL, Score
 from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 REQUIREMENTS = SearchRequirements("learn_kdb")

@@ -1,0 +1,1 @@
+"""Classifiers for other programs: ONNX, PMML, SQL, Python without this package, skops, MLflow."""

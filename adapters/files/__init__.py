@@ -1,0 +1,1 @@
+"""Network files: BIF, XMLBIF and XDSL, with names that they can hold."""

@@ -1,0 +1,1 @@
+"""Networks of pgmpy, queries to them, and estimators in pgmpy's form."""

@@ -1,0 +1,1 @@
+"""Networks in probabilistic programming: NumPyro, PyMC, ArviZ."""

@@ -1,0 +1,1 @@
+"""Logistic regressions and the results of statsmodels."""

@@ -1,0 +1,162 @@
+"""statsmodels' results at the maximum of a logistic regression that was fitted here."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.discrete.discrete_model import MNLogit
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
+
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
+from anbexact._runtime.warn import warn
+from anbexact.models.logit.design import Design, RowOrder
+from anbexact.models.logit.identification import MOST_DESIGN, design_matrix, identified
+
+if TYPE_CHECKING:
+    from anbexact.models.logit.model import LogitModel
+
+SAME = 1e-8
+"""Maximum relative difference between statsmodels' log likelihood and the one computed here."""
+
+
+class _Label(str):
+    """The name of a class, without ``%``: statsmodels takes ``label % 1``, which a string with a % cannot do."""
+
+    def __mod__(self, other: object) -> Any:
+        return NotImplemented
+
+    def __str__(self) -> str:
+        return self
+
+
+def mnlogit_result(model: LogitModel) -> Any:
+    """Return the results of statsmodels' ``MNLogit`` at the maximum that a refit found.
+
+    The columns are the indicators of the model's terms, except for those that occur in no row or are linear
+    combinations of others (``LogitModel.unidentified``), so statsmodels sees a full-rank design. Its Newton method
+    starts at the maximum and makes no step. Names of terms, classes and the class variable are kept.
+
+    Rows (of ``predict()``, ``resid_response``, ``model.endog``, ``model.exog``, ...) are those that the refit was
+    given, in the same order. Their index is that of X, or the positions of the rows if X is not a pandas frame. A row
+    of weight k appears k times in succession; rows of weight 0, and rows left out because of missing cells, do not
+    appear.
+
+    Parameters
+    ----------
+    model : LogitModel
+        Refitted with ``l2=0``, and converged.
+
+    Returns
+    -------
+    statsmodels ``MultinomialResultsWrapper``
+        ``summary()``, ``bse``, ``pvalues``, ``conf_int()``, ``wald_test`` and so on.
+
+    Raises
+    ------
+    ValueError
+        If the results would not be valid: the model is not refitted, has a prior, did not converge or is
+        separated; some rows have weights that are not whole numbers, which statsmodels would ignore; a class has no
+        rows, or there is only one; or the Hessian is singular.
+    MemoryError
+        If the design or the Hessian would be too large, because both are dense in statsmodels.
+
+    Warns
+    -----
+    UserWarning
+        If the order of the rows is not known, because the model was loaded from a file of an earlier version; the
+        rows are then sorted.
+    """
+    refitted = model.refitted
+    if refitted is None:
+        raise ValueError(
+            "the coefficients are those of the network, not a maximum of the likelihood, so that there are no "
+            "standard errors or tests: refit with l2=0 first"
+        )
+    if refitted.l2 > 0:
+        raise ValueError(
+            f"the coefficients were fitted with a prior (l2 = {refitted.l2:.4g}), so that standard errors and tests "
+            "of maximum likelihood are not valid: refit with l2=0"
+        )
+    if not refitted.fit.converged:
+        raise ValueError(f"the likelihood has no maximum, so statsmodels has no results: {model.convergence_message}")
+    if len(model.classes_) == 1:
+        raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
+    of_classes = refitted.design.weights.T
+    absent = [label for label, weights in zip(model.classes_.tolist(), of_classes, strict=True) if not weights.any()]
+    if absent:
+        raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
+    order = _row_order(refitted.design)
+    if not np.array_equal(order.weights, np.rint(order.weights)):
+        raise ValueError(
+            "some weights are not whole numbers: statsmodels' MNLogit ignores weights, and rows can only be repeated "
+            "a whole number of times"
+        )
+    n_rows, kept = int(order.weights.sum()), np.flatnonzero(identified(model))
+    free = (len(model.classes_) - 1) * len(kept)
+    needed = 8 * n_rows * len(kept)
+    if needed > MOST_DESIGN or 2 * needed + 4 * 8 * free**2 > available_memory():
+        raise MemoryError(
+            f"statsmodels needs dense arrays: the design of {n_rows:,} rows and {len(kept):,} terms would take "
+            f"{human_bytes(needed)}, the Hessian of {free:,} coefficients {human_bytes(8 * free**2)}"
+        )
+    repeated = np.repeat(np.arange(len(order.rows)), order.weights.astype(np.int64))
+    index = order.index[repeated]
+    design = design_matrix(model)[:, kept]
+    start = _coefficients_on(model, design)
+    names = model.terms.index[kept]
+    exog = pd.DataFrame(design[order.rows[repeated]], index, names)
+    labels = model.classes_.tolist()
+    shown = list(map(str, labels)) if len({*map(str, labels)}) == len(labels) else list(map(repr, labels))
+    categories = pd.Index(list(map(_Label, shown)), dtype=object)
+    labelled = pd.Categorical.from_codes(order.classes[repeated], categories)
+    endog = pd.Series(labelled, index, name=str(model.structure.class_name))
+    return _results(MNLogit(endog, exog), start, model)
+
+
+def _row_order(design: Design) -> RowOrder:
+    """Return the order of the rows; if it is not known, warn, and return the distinct rows as they are stored."""
+    if design.order is not None:
+        return design.order
+    warn(
+        "the model was loaded from a file of an earlier version, which does not record the order of its training "
+        "rows: the rows of this result are sorted. Refit the model to have them in the order of X"
+    )
+    row, of_class = np.nonzero(design.weights)
+    return RowOrder.labelled(row, of_class, design.weights[row, of_class], pd.RangeIndex(len(row)))
+
+
+def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:
+    """Return the results of a model at given coefficients, (terms, classes other than the first)."""
+    assert model.refitted is not None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it makes no step
+            result = logit.fit(start.ravel(order="F"), method="newton", maxiter=0, disp=False, warn_convergence=False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"the Hessian at the maximum is singular ({error}): there are no standard errors") from None
+    expected = model.refitted.fit.log_likelihood
+    if not abs(result.llf - expected) <= SAME * max(1.0, abs(expected)):
+        raise ValueError(
+            f"statsmodels finds the log likelihood {result.llf:.9g} at these coefficients instead of {expected:.9g}: "
+            "its results cannot be relied on"
+        )
+    if not np.isfinite(np.asarray(result.bse)).all():
+        raise ValueError("the Hessian at the maximum is not positive definite: some standard errors do not exist")
+    result.mle_retvals["converged"] = True
+    return result
+
+
+def _coefficients_on(model: LogitModel, design: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the coefficients of full-rank columns that give every row the log odds that the model does."""
+    assert model.refitted is not None
+    odds = model.refitted.design.sums(model.potentials)
+    odds = odds[:, 1:] - odds[:, :1]
+    gram = design.T @ design
+    found = np.linalg.solve(gram, design.T @ odds)
+    found += np.linalg.solve(gram, design.T @ (odds - design @ found))
+    return np.asarray(found, dtype=np.float64)

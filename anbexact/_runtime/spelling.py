@@ -1,0 +1,16 @@
+"""Names in any spelling."""
+
+from __future__ import annotations
+
+import re
+
+
+def letters(name: str) -> str:
+    """Return a name in lower case, without blanks, hyphens and underscores, in which its spellings agree.
+
+    Examples
+    --------
+    >>> letters("GBN-BDeu"), letters("gbn bdeu")
+    ('gbnbdeu', 'gbnbdeu')
+    """
+    return re.sub(r"[\s_-]", "", name).lower()

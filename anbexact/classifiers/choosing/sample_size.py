@@ -1,0 +1,337 @@
+"""The equivalent sample sizes of a network: of the score that chooses its structure, and of its tables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import inf, isinf
+from typing import Any
+
+import numpy as np
+
+from anbexact._runtime.advice import advise, heard_once
+from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
+from anbexact._runtime.progress import several_searches
+from anbexact._runtime.spread import spread
+from anbexact._runtime.warn import warn
+from anbexact.models.parameters.smoothing import (
+    HeldOut,
+    LeaveOneOut,
+    best_held_out_smoothing,
+    best_smoothing,
+    most_repetitions,
+    most_smoothing,
+)
+from anbexact.models.structure import Structure
+from anbexact.scores import BDeu, Score
+from anbexact.search.advice import LONG_SEARCH, long_choice
+from anbexact.search.ess import MOST_SEARCHES, START_ESS, climb_in_ess
+from anbexact.tables.folds import split_table
+from anbexact.tables.table import DiscreteTable
+
+FEW_ROWS = 1000.0
+"""Total weight below which equivalent sample sizes are cross-validated."""
+FOLDS = 5
+SHARE_OF_CHOICE = 0.5
+"""Share of a time limit for choosing equivalent sample sizes, if quicker searches choose them."""
+
+MARGIN_NATS = 0.01
+"""Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
+PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
+"""What the warning says of a network that is no better than the frequencies of the classes."""
+INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
+"""What the warning recommends: smoothing draws it to the class frequencies as far as held-out rows demand."""
+LEAST_ROWS_COMPARED = 30
+"""Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
+TIE_NATS = 1e-9
+"""Nats per row by which one equivalent sample size must predict better than the one before it."""
+
+Learn = Callable[[DiscreteTable, Score, float | None], Structure]
+Fold = tuple[DiscreteTable, Any]
+"""Rows to learn from, and rows that are held out."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How rows are held out to choose from.
+
+    Attributes
+    ----------
+    split : callable
+        ``split(table, folds)`` returns, for every fold, the rows to learn from and those that are held out.
+    held_out : callable
+        ``held_out(rows, others, structure)`` returns what predicts the others, as :class:`HeldOut` does.
+    best_smoothing : callable
+        ``best_smoothing(table, structure)`` returns the equivalent sample size of tables where no fold is learned.
+    """
+
+    split: Callable[[DiscreteTable, int], Sequence[Fold]] = split_table
+    held_out: Callable[[DiscreteTable, Any, Structure], Any] = HeldOut
+    best_smoothing: Callable[[DiscreteTable, Structure], float] = best_smoothing
+
+
+PLAIN = Validation()
+"""Rows without missing cells are held out."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """How a classifier learns structures, and what remains to be chosen.
+
+    Attributes
+    ----------
+    learn : callable
+        ``learn(table, score, seconds)`` returns the structure to be used.
+    rehearse : callable
+        The same, for structures that only serve to choose equivalent sample sizes: a quicker search where ``learn``
+        may take long.
+    score : callable
+        Takes an equivalent sample size and returns the score, which may ignore it.
+    chooses_ess, chooses_smoothing : bool
+        Whether the equivalent sample size of the score, and that of the tables, is to be chosen.
+    validates : bool
+        Whether structures may be learned again in folds of the rows.
+    fewer : tuple of callables
+        Like ``rehearse``, with fewer and fewer parents: alternatives for few rows.
+    settles_for_rehearsal : bool
+        Whether, with few rows, the structure that ``rehearse`` returns is used.
+    validation : Validation
+        How rows are held out.
+    """
+
+    learn: Learn
+    rehearse: Learn
+    score: Callable[[float], Score]
+    chooses_ess: bool
+    chooses_smoothing: bool
+    validates: bool
+    fewer: tuple[Learn, ...] = ()
+    settles_for_rehearsal: bool = False
+    validation: Validation = PLAIN
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A structure, the equivalent sample sizes of its score and of its tables, and the search that found it."""
+
+    structure: Structure
+    ess: float
+    smoothing: float
+    learn: Learn
+
+
+def learn_structure(
+    table: DiscreteTable, learner: Learner, ess: float, smoothing: float | None, time_limit: float | None
+) -> Learned:
+    """Learn a structure, and choose the equivalent sample sizes that the learner leaves open.
+
+    The value for the score is the one with the highest marginal likelihood
+    (:func:`~anbexact.search.ess.climb_in_ess`). The value for the tables is the one that predicts every row
+    best from the others (:func:`~anbexact.models.parameters.smoothing.best_smoothing`). Both criteria use rows to
+    which the structure was fitted. With few rows, this favours structures with too many arcs and tables with too
+    little smoothing. Below a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows
+    that are held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables,
+    and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table with a class.
+    learner : Learner
+        How structures are learned, and what is chosen.
+    ess : float
+        The equivalent sample size of the score; one of two to choose from if the learner leaves it open.
+    smoothing : float, optional
+        The equivalent sample size of the tables, unless the learner leaves it open; None means that of the score.
+    time_limit : float, optional
+        Total time limit in seconds. Choices that would take longer are skipped.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If interrupted during a choice, once the current search has ended.
+
+    Warns
+    -----
+    UserWarning
+        If the held-out rows are predicted worse than by the frequencies of the classes.
+    """
+    if not (learner.chooses_ess or learner.chooses_smoothing):
+        structure = learner.learn(table, learner.score(ess), time_limit)
+        return Learned(structure, ess, ess if smoothing is None else smoothing, learner.learn)
+    check_limit("time_limit", time_limit)
+    deadline = Deadline(time_limit)
+    few = learner.validates and table.weight_sum < FEW_ROWS
+    rehearses = learner.rehearse != learner.learn
+    n_folds = FOLDS * (1 + learner.chooses_ess + len(learner.fewer)) if few else 0
+    at_most = (MOST_SEARCHES + few if learner.chooses_ess else 0) + n_folds + 1
+    with abandonable(), heard_once(), several_searches(at_most):
+        choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearses else deadline
+        found: dict[float, Structure | None] = {ess: None}
+        if learner.chooses_ess:
+            first = learner.rehearse(table, BDeu(START_ESS), seconds_left(choosing))
+            _announce(deadline, n_folds + 2)
+            found = _candidates(table, learner, ess, first, choosing)
+        choice = _Choice(learner.rehearse, next(iter(found)), smoothing)
+        if few and not choosing.passed:
+            choice = _cross_validated(table, learner, found, smoothing, choosing)
+        size, smoothed = choice.ess, choice.smoothing
+        final = choice.learn
+        if final == learner.rehearse and not (few and learner.settles_for_rehearsal):
+            final = learner.learn
+        known = found.get(size) if final == learner.rehearse else None
+        structure = known or final(table, learner.score(size), seconds_left(deadline))
+        if smoothed is None and learner.chooses_smoothing:
+            smoothed = learner.validation.best_smoothing(table, structure)
+            if learner.validation is PLAIN:
+                _compare_left_out(table, structure, smoothed)
+    return Learned(structure, size, size if smoothed is None else smoothed, final)
+
+
+def _announce(deadline: Deadline, n_searches: int) -> None:
+    """Announce, after the first search of a choice, how long all of them may take, if that is long."""
+    expected = n_searches * deadline.worked
+    if isinf(deadline.left) and expected > LONG_SEARCH:
+        advise("long choice", long_choice(n_searches, expected))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """How the structure is learned, and the equivalent sample sizes; that of tables is None until it is chosen."""
+
+    learn: Learn
+    ess: float
+    smoothing: float | None
+
+
+def _candidates(
+    table: DiscreteTable, learner: Learner, ess: float, first: Structure, deadline: Deadline
+) -> dict[float, Structure | None]:
+    """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures.
+
+    ``first`` is the structure from which the search for the most probable one starts.
+    """
+    structure, score = climb_in_ess(table, learner.rehearse, first, deadline)
+    found: dict[float, Structure | None] = {score.ess: structure}
+    if learner.validates and table.weight_sum < FEW_ROWS and not deadline.passed:
+        other = learner.rehearse(table, learner.score(ess), seconds_left(deadline))
+        if other.parents != structure.parents:
+            found[ess] = other
+    return found
+
+
+def _cross_validated(
+    table: DiscreteTable,
+    learner: Learner,
+    sizes: Iterable[float],
+    smoothing: float | None,
+    deadline: Deadline,
+) -> _Choice:
+    """Return the choice that predicts held-out rows best: of the score's size, then of fewer parents.
+
+    Among equally good choices, it is the first. If time runs out, it is the best one that was tried.
+    """
+    sizes = tuple(sizes)
+    folds = learner.validation.split(table, FOLDS)
+    best = _Choice(learner.rehearse, sizes[0], smoothing)
+    if not folds:  # all weight is on one row
+        return best
+    value = -inf
+    for size in sizes:
+        tried = _held_out(table, folds, learner, _Choice(learner.rehearse, size, smoothing), deadline)
+        if tried is None:
+            return _Choice(learner.rehearse, sizes[0], smoothing)
+        if tried[1] > value + TIE_NATS * table.weight_sum:
+            best, value = tried
+    for learn in learner.fewer:
+        tried = _held_out(table, folds, learner, _Choice(learn, best.ess, smoothing), deadline)
+        if tried is None:
+            break
+        if tried[1] > value + MARGIN_NATS * table.weight_sum:
+            best, value = tried
+    _compare_with_frequencies(table, folds, value)
+    return best
+
+
+def _held_out(
+    table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
+) -> tuple[_Choice, float] | None:
+    """Return a choice with its smoothing, and the log likelihood of held-out rows; None if time ran out."""
+    held_out: list[Any] = []
+    for learned in spread(_learned_without, (learner, choice, deadline), folds):
+        if learned is None:
+            return None
+        held_out.append(learned)
+    if learner.chooses_smoothing:
+        repeated = most_repetitions(table.vocabulary)
+        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table), repeated)
+    else:
+        smoothed = choice.ess if choice.smoothing is None else choice.smoothing
+        value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
+    return replace(choice, smoothing=smoothed), value
+
+
+def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> Any:
+    """Return what predicts the rows of a fold that are held out, learned from the others; None if time ran out."""
+    learner, choice, deadline = shared
+    if deadline.passed:
+        return None
+    rows, others = fold
+    structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
+    return learner.validation.held_out(rows, others, structure)
+
+
+def _compare_left_out(table: DiscreteTable, structure: Structure, smoothing: float) -> None:
+    """Warn if leave-one-out predicts rows worse than the class frequencies do."""
+    if len(table.weights) < LEAST_ROWS_COMPARED:
+        return
+    left_out = LeaveOneOut(table, structure)
+    n_classes = table.vocabulary.arity(structure.class_name)
+    counts = np.bincount(table.column(structure.class_name), table.weights, n_classes)
+    others = (counts + 1 - np.minimum(counts, 1)) / (counts.sum() + n_classes - 1)
+    by_frequencies = -float(counts @ np.log(others)) / table.weight_sum
+    n_features = len(table.vocabulary.features)
+    often = (
+        f"some of the {n_features:,} features may repeat each other, and the network counts each repetition as new"
+    )
+    warn_if_worse(-left_out.log_likelihood(smoothing) / left_out.weight, by_frequencies, often)
+
+
+def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value: float) -> None:
+    """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows."""
+    name = table.vocabulary.class_name
+    n_classes = table.vocabulary.arity(name)
+    by_frequencies = 0.0
+    for rows, others in folds:
+        counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
+        by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
+    if len(table.weights) >= LEAST_ROWS_COMPARED:
+        few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
+        warn_if_worse(-value / table.weight_sum, -by_frequencies / table.weight_sum, few)
+
+
+class PredictedWorseWarning(UserWarning):
+    """Held-out rows are predicted worse than by the frequencies of the classes."""
+
+
+@contextmanager
+def later_corrected() -> Iterator[None]:
+    """Silence `PredictedWorseWarning` within the block: a refit, or weights, will change the predictions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictedWorseWarning)
+        yield
+
+
+def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
+    """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
+
+    ``why`` says what the reason may be, such as too few rows.
+    """
+    if log_loss > of_frequencies + MARGIN_NATS:
+        warn(
+            f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
+            f"row): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
+            PredictedWorseWarning,
+        )

@@ -1,0 +1,165 @@
+"""The members of a pool: what may be a member, and which members are chosen automatically."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import KBinsDiscretizer
+
+from anbexact.classifiers.additive import AdditiveClassifier
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.branching import TANClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.exact import ANBClassifier
+from anbexact.classifiers.kdb import KDBClassifier
+from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
+from anbexact.classifiers.refitted import RefittedClassifier
+
+AUTO = "auto"
+MANY_FEATURES = 22
+"""Features beyond which no structure is searched exactly for an automatic member."""
+MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
+"""Two limits on classes times features times `INTERVALS`. Up to the first, automatic members have smooth
+interactions; up to the second, only those of a TAN remain, and only if columns are cut; beyond it, smooth members
+have main effects only."""
+INTERVALS = 24
+"""Intervals of a smooth column that are counted for these limits."""
+ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
+"""Rows from which on there are automatic members with so many parents: four with refitted tables, five with
+hierarchical ones, which need fewer rows."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """An unfitted estimator and its name."""
+
+    name: str
+    estimator: DiscreteClassifier
+
+
+def equal_frequency(intervals: int) -> KBinsDiscretizer:
+    """Return the rule that cuts a column into intervals of about equal weight."""
+    return KBinsDiscretizer(
+        intervals, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
+    )
+
+
+def automatic_members(
+    n_features: int, n_classes: int, n_rows: int, settings: Mapping[str, Any], *, cut: bool = True
+) -> list[Member]:
+    """Return the members of ``"auto"``, the most promising first.
+
+    Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
+    ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
+    frequency, and a second smooth ANB on five of them is added. Where no column is cut, the members are naive Bayes,
+    TAN, kDB and ANB with smooth shapes; the last three also refitted without smooth shapes, and as they are learned;
+    and, with enough rows, kDB with four and five parents. Smooth interactions are left out if there would be too many
+    coefficients, and exact searches if there are too many features. ``docs/guides/pool.md`` explains the choice.
+
+    Parameters
+    ----------
+    n_features, n_classes, n_rows : int
+        Size of the task; the rows are those of positive weight.
+    settings : mapping
+        How the members read the table, as parameters that all of them have.
+    cut : bool
+        Whether there are columns to cut.
+    """
+    given = dict(settings)
+    rule = given.pop("discretizer", AUTO)
+    size = n_features * n_classes * INTERVALS
+    exact = n_features <= MANY_FEATURES
+    if cut:
+        varied = isinstance(rule, str) and rule == AUTO
+        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied)
+    given["discretizer"] = rule
+    return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, n_rows=n_rows)
+
+
+def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
+    """Return the members for a table with columns that are cut, by several rules if ``varied``."""
+    smooth = exact and size <= MANY_UNKNOWNS
+    eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
+    members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
+    if size <= MOST_UNKNOWNS:
+        members.append(Member("TAN smooth", AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
+    if smooth:
+        members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
+    members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
+    members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
+    if exact:
+        members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
+    if smooth and varied:
+        members.append(_on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given))))
+    return members
+
+
+def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int) -> list[Member]:
+    """Return the members for a table of which no column is cut."""
+    networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
+    if exact:
+        networks["ANB"] = ANBClassifier(**given)
+    members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(**given)))]
+    if smooth:
+        members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
+    members += [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
+    if n_rows >= ROWS_FOR_FOUR_PARENTS:
+        members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
+    members += [Member(name, network) for name, network in networks.items()]
+    if n_rows >= ROWS_FOR_FIVE_PARENTS:
+        hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
+        members.append(Member("kDB hierarchical, 5 parents", hierarchical))
+    return members
+
+
+def _on(name: str, intervals: int, varied: bool, estimator: DiscreteClassifier) -> Member:
+    return Member(f"{name}, {intervals} intervals" if varied else name, estimator)
+
+
+def named_members(members: Any) -> list[Member]:
+    """Return the given members, each with a unique name.
+
+    Raises
+    ------
+    TypeError
+        If an element is neither an unfitted classifier of this package nor a pair of a name and such a classifier.
+    ValueError
+        If the list is empty, or two members are given the same name.
+    """
+    if isinstance(members, str) or not isinstance(members, Iterable):
+        raise TypeError(
+            f"members must be 'auto', a list of estimators, or a list of (name, estimator), not {members!r}"
+        )
+    found: list[Member] = []
+    for given in members:
+        named = isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str)
+        estimator = given[1] if named else given
+        _check_member(estimator)
+        found.append(Member(given[0] if named else type(estimator).__name__, estimator))
+    if not found:
+        raise ValueError("members must contain at least one estimator")
+    names = [member.name for member in found]
+    given_names = [given[0] for given in members if isinstance(given, tuple)]
+    twice = [name for name in given_names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"two members are called {twice[0]!r}: give each a unique name")
+    return [
+        member
+        if names.count(member.name) == 1
+        else Member(f"{member.name} {names[: k + 1].count(member.name)}", member.estimator)
+        for k, member in enumerate(found)
+    ]
+
+
+def _check_member(estimator: Any) -> None:
+    if not isinstance(estimator, DiscreteClassifier):
+        made = f"{estimator.__name__}()" if isinstance(estimator, type) else "TANClassifier()"
+        raise TypeError(f"a member must be a classifier of anbexact, such as {made}, not {estimator!r}")
+    if isinstance(estimator, RefittedClassifier) and isinstance(estimator.estimator, FrozenEstimator):
+        raise TypeError(
+            "a member must not contain a FrozenEstimator: what was fitted already cannot be learned again in folds. "
+            "Pass the network that is not fitted"
+        )

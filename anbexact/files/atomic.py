@@ -1,0 +1,70 @@
+"""Files that appear under their names only when they are complete."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def check_place(path: Path) -> None:
+    """Refuse a path that is a folder, or whose folder does not exist.
+
+    Raises
+    ------
+    IsADirectoryError, FileNotFoundError
+        Naming the path that was given, and not that of a draft.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", str(path))
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"the folder {folder} does not exist", str(path))
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a path with the name of a file in a folder next to it, which is moved to its place if nothing fails.
+
+    What is not a regular file, such as a device or a pipe, is written in place.
+
+    Raises
+    ------
+    OSError
+        If there is no such place, or it cannot be written.
+    """
+    check_place(path)
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    place = path.resolve()  # a link stays one
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}.") as folder:
+        draft = Path(folder) / place.name
+        yield draft
+        if place.exists():
+            draft.chmod(place.stat().st_mode)
+        os.replace(draft, place)
+
+
+def write_atomically(path: Path, text: str, encoding: str = "ascii") -> None:
+    """Write a file next to its place, then move it there in one step.
+
+    Raises
+    ------
+    OSError
+        If there is no such place, or it cannot be written.
+    """
+    check_place(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with draft.open("x", encoding=encoding, newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Networks of incomplete rows, by expectation maximisation."""

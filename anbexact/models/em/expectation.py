@@ -1,0 +1,174 @@
+"""The E-step: what a network expects in the place of the missing cells of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from anbexact._runtime.arrays import Floats
+from anbexact.models.em.families import FamilyExpectation
+from anbexact.models.network.elimination import Elimination
+from anbexact.models.parameters.counts import Counts, count_families
+from anbexact.models.parameters.tables import ConditionalTable, Tables
+from anbexact.models.structure import Structure
+from anbexact.tables.incomplete import Completed, IncompleteTable, all_completions
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import CodeArray
+
+LEAST_DRAWS, MOST_DRAWS = 8, 64
+"""Completions that stand for a row with too many missing cells while a structure is searched: as many of these as
+there may be completions to be laid out."""
+SHARE_OF_A_ROW = 1 / 8
+"""Part of the completions to be laid out that those of one row may be."""
+SEED = 0
+"""Seed of the order in which draws get uniform numbers."""
+
+
+class GapExpectation:
+    """The completions of a table with missing cells, laid out once and weighted by one network after the other.
+
+    Rows are completed in every way, those with the fewest completions first, as long as there are no more than
+    ``most_completions`` in all, and an eighth of them of a single row. Of the remaining rows, the counts of families
+    are expected exactly, family by family, and each is represented by 8 to 64 draws while a structure is searched.
+
+    Parameters
+    ----------
+    table : IncompleteTable
+        The rows.
+    most_completions : int
+        Completions that are laid out at most.
+    """
+
+    def __init__(self, table: IncompleteTable, most_completions: int) -> None:
+        self.table = table
+        counts = table.n_completions()
+        order = np.argsort(counts, kind="stable")
+        within = np.cumsum(counts[order]) <= most_completions
+        within &= counts[order] <= SHARE_OF_A_ROW * most_completions
+        self._rows = np.sort(order[within | (counts[order] == 1)])
+        self.drawn = np.setdiff1d(np.arange(len(counts)), self._rows)
+        affordable = most_completions // max(len(self.drawn), 1)
+        self.n_draws = min(max(affordable, LEAST_DRAWS), MOST_DRAWS)
+        codes, row = all_completions(table, self._rows)
+        self._completed = Completed.of(table.vocabulary, codes, row)
+        self._starts = np.flatnonzero(np.diff(row, prepend=-1))
+        self.n_completions = len(row)
+        self._others = np.ascontiguousarray(table.codes[self.drawn].T)
+        self._of_families: tuple[object, FamilyExpectation] | None = None
+
+    def under(self, tables: Tables) -> Expected:
+        """Return what the network of these tables expects."""
+        vocabulary = self.table.vocabulary
+        position = {name: j for j, name in enumerate(vocabulary.names)}
+        logs = np.zeros(len(self._completed.codes))
+        for table in tables.values():
+            logs += _log_values(table, self._completed.codes, position)
+        entries = logs[self._completed.place]
+        sizes = np.diff(self._starts, append=len(entries))
+        top = np.maximum.reduceat(entries, self._starts) if len(entries) else entries
+        top = np.where(np.isneginf(top), 0.0, top)
+        shares = np.exp(entries - np.repeat(top, sizes))
+        totals = np.add.reduceat(shares, self._starts) if len(entries) else shares
+        with np.errstate(divide="ignore"):
+            log_likelihood = float(self.table.weights[self._rows] @ (top + np.log(totals)))
+        shares /= np.repeat(np.where(totals > 0, totals, 1.0), sizes)
+        draws = None
+        if len(self.drawn):
+            draws, totals = self._draws(tables, position)
+            log_likelihood += float(self.table.weights[self.drawn] @ totals)
+        return Expected(self, tables, self._completed, shares, log_likelihood, draws)
+
+    def _draws(self, tables: Tables, position: dict[Hashable, int]) -> tuple[CodeArray, Floats]:
+        """Return draws of the rows that are not laid out, (rows · draws, variables), and their log likelihoods.
+
+        The draws of a row follow each other. Their uniform numbers are (k + ½) / draws, in an order that depends on
+        the variable alone, so that the same network gives the same draws.
+        """
+        order = np.random.default_rng(SEED)
+        even = (np.arange(self.n_draws) + 0.5) / self.n_draws
+        uniforms = np.stack([order.permutation(even) for _ in position])
+        places = [position[name] for name in tables]
+        found, totals = Elimination.of_tables(tables).draws(self._others[places], uniforms[places])
+        codes = np.empty_like(found)
+        codes[:, :, places] = found
+        return codes.reshape(-1, len(places)), totals
+
+    def of_families(self, structure: Structure) -> FamilyExpectation:
+        """Return what networks of one structure expect, family by family: quicker than whole completions."""
+        if self._of_families is None or self._of_families[0] != structure.parents:
+            self._of_families = structure.parents, FamilyExpectation(self.table, structure)
+        return self._of_families[1]
+
+    def completed(self, codes: CodeArray) -> DiscreteTable:
+        """Return the table of rows that were completed in one way each, codes (rows, variables)."""
+        one = Completed.of(self.table.vocabulary, codes, np.arange(len(codes)))
+        return one.table(np.ones(len(codes)), self.table.weights, self.table.n_rows)
+
+
+def _log_values(table: ConditionalTable, codes: CodeArray, position: dict[Hashable, int]) -> Floats:
+    """Return the log of a conditional table at every row."""
+    flat = np.zeros(len(codes), dtype=np.int64)
+    for name, arity in zip(table.variables, table.values.shape, strict=True):
+        flat *= arity
+        flat += codes[:, position[name]]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(table.values).ravel()[flat])
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What one network expects of the rows of a table with missing cells.
+
+    Attributes
+    ----------
+    expectation : GapExpectation
+        The rows.
+    tables : dict
+        The network.
+    laid_out : Completed
+        The completions that are laid out.
+    shares : (entries,) float64
+        The posterior probability of each of them, given the observed cells of its row.
+    log_likelihood : float
+        Σ_t w_t ln P(observed cells of row t); total in nats.
+    draws : (rows · draws, variables) int16, or None
+        Completions of the rows that are not laid out, if there are any.
+    """
+
+    expectation: GapExpectation
+    tables: Tables
+    laid_out: Completed
+    shares: Floats
+    log_likelihood: float
+    draws: CodeArray | None
+
+    def counts(self, structure: Structure, row_weights: Floats | None = None) -> Counts:
+        """Return the expected counts of every family of a structure.
+
+        They are exact, unless rows are not laid out and the structure is not that of the network: then these rows
+        are represented by their draws. ``row_weights`` may take the place of the weights of the rows.
+        """
+        weights = self.expectation.table.weights if row_weights is None else row_weights
+        if self.draws is None or any(self.tables[name].parents != of for name, of in structure.parents.items()):
+            return count_families(self.rows(weights), structure)
+        return self.expectation.of_families(structure).under(self.tables, weights)[1]
+
+    def rows(self, weights: Floats | None = None) -> DiscreteTable:
+        """Return the completions as a table for searches, the rows having other weights if they are given."""
+        table = self.expectation.table
+        completed, shares = self._with_draws
+        return completed.table(shares, table.weights if weights is None else weights, table.n_rows)
+
+    @cached_property
+    def _with_draws(self) -> tuple[Completed, Floats]:
+        """Return all entries, those of the draws too, and their shares."""
+        if self.draws is None:
+            return self.laid_out, self.shares
+        drawn, n_draws = self.expectation.drawn, self.expectation.n_draws
+        codes = np.concatenate([self.laid_out.codes[self.laid_out.place], self.draws])
+        row = np.concatenate([self.laid_out.row, np.repeat(drawn, n_draws)])
+        shares = np.concatenate([self.shares, np.full(len(drawn) * n_draws, 1.0 / n_draws)])
+        return Completed.of(self.laid_out.vocabulary, codes, row), shares

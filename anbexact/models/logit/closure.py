@@ -1,0 +1,192 @@
+"""Whether a network can have every posterior of its logistic regression, and the arcs that make it so."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import prod
+
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
+from anbexact.models.logit.potentials import Potential, Potentials, Shape, class_families, over, table_potential
+from anbexact.models.logit.terms import count_terms, index_sets
+from anbexact.models.parameters.tables import Tables
+from anbexact.models.structure import Certificate, Structure
+
+Arc = tuple[Hashable, Hashable]
+
+
+@dataclass(frozen=True)
+class Closure:
+    """The arcs that were added to a network so that it can have every posterior of its logistic regression.
+
+    Attributes
+    ----------
+    arcs : tuple of (parent, child)
+        The arcs, none if there was nothing to add.
+    logit_parameters : int
+        Coefficients that the logistic regression has more.
+    network_parameters : int
+        Free probabilities that the network has more.
+    """
+
+    arcs: tuple[Arc, ...]
+    logit_parameters: int
+    network_parameters: int
+
+    def __str__(self) -> str:
+        if not self.arcs:
+            return "nothing to add: network and logistic regression are equivalent"
+        shown = ", ".join(f"{a} -> {b}" for a, b in self.arcs[:6]) + (", ..." if len(self.arcs) > 6 else "")
+        return (
+            f"{len(self.arcs)} arcs added ({shown}): {self.logit_parameters:,} coefficients more in the logistic "
+            f"regression, {self.network_parameters:,} probabilities more in the network"
+        )
+
+
+def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable], ...]:
+    """Return, as (child, parent, parent), what keeps the network from having every posterior of its regression.
+
+    These are the children of the class of which two parents are not adjacent, unless both are parents of the class;
+    the class itself may be one of the two. The list is empty if and only if network and logistic regression
+    index the same conditional distributions of the class (Feelders and Ivanovs, Theorem 2).
+    """
+    of_class = set(structure.parents[structure.class_name])
+    return tuple(
+        (child, a, b)
+        for child in structure.children(structure.class_name)
+        for a, b in structure.unmarried(child)
+        if not of_class.issuperset((a, b))
+    )
+
+
+def closing_arcs(structure: Structure, shape: Shape) -> tuple[Arc, ...]:
+    """Return arcs after whose addition there are no `obstacles`.
+
+    Children of the class are worked off from the last, and the missing arcs between their parents added, from
+    the earlier to the later in a topological order that has the class as early as can be. Of several children that
+    come last, the one whose missing arcs join the fewest pairs of states is taken first (``shape`` has the numbers of
+    states), then the later in the order. This is elimination with a greedy order: not always the fewest arcs.
+    """
+    if not obstacles(structure):
+        return ()
+    c = structure.class_name
+    ancestors = _ancestors(structure, c)
+    order = sorted(structure.topological_order(), key=lambda name: 0 if name in ancestors else 1 if name == c else 2)
+    rank = {name: place for place, name in enumerate(order)}
+    parents = {name: set(of_name) for name, of_name in structure.parents.items()}
+    later = {name: set(structure.children(name)) for name in order}
+    added: list[Arc] = []
+
+    def missing(child: Hashable) -> list[Arc]:
+        if c not in parents[child]:
+            return []
+        present = sorted(parents[child], key=rank.__getitem__)
+        pairs = [
+            (a, b)
+            for place, b in enumerate(present)
+            for a in present[:place]
+            if a not in parents[b] and not parents[c].issuperset((a, b))
+        ]
+        with_class = [pair for pair in pairs if c in pair]
+        return with_class or pairs  # once a parent of the class, a feature need not be adjacent to the others
+
+    def cost(child: Hashable) -> tuple[int, int]:
+        return sum(shape[a] * shape[b] for a, b in missing(child)), -rank[child]
+
+    waiting = {name for name in order if rank[name] > rank[c]}
+    while waiting:
+        child = min((name for name in waiting if not later[name]), key=cost)
+        while arcs := missing(child):
+            for a, b in arcs:
+                parents[b].add(a)
+                later[a].add(b)
+            added += arcs
+        waiting.remove(child)
+        for parent in parents[child]:
+            later[parent].discard(child)
+    return tuple(added)
+
+
+def with_arcs(structure: Structure, arcs: tuple[Arc, ...]) -> Structure:
+    """Return the structure with some arcs more; among parents the class first, then features in table order."""
+    place = {name: j for j, name in enumerate((structure.class_name, *structure.features))}
+    parents = {name: set(of_name) for name, of_name in structure.parents.items()}
+    for parent, child in arcs:
+        parents[child].add(parent)
+    ordered = {name: tuple(sorted(of_name, key=place.__getitem__)) for name, of_name in parents.items()}
+    certificate = Certificate.unknown("arcs added to another structure")
+    return Structure(structure.class_name, ordered, float("nan"), certificate)
+
+
+def close(
+    structure: Structure, potentials: Potentials, tables: Tables, shape: Shape
+) -> tuple[Structure, Potentials, Closure]:
+    """Add the `closing_arcs` to a network; its posterior stays as it is.
+
+    Parameters
+    ----------
+    structure, tables
+        The network.
+    potentials : tuple of Potential
+        Those of its tables, or of a refit.
+    shape : mapping of variable to its number of states
+
+    Returns
+    -------
+    Structure, tuple of Potential, Closure
+        Of the same sum; the potential of a new child of the class is that of its table.
+
+    Raises
+    ------
+    MemoryError
+        If the tables of the closed network would not fit into memory.
+    """
+    arcs = closing_arcs(structure, shape)
+    c = structure.class_name
+    closed = with_arcs(structure, arcs) if arcs else structure
+    families = class_families(closed)
+    sizes = {name: 8 * shape[c] * prod(shape[v] for v in features) for name, features in families.items()}
+    needed = 3 * sum(sizes.values())
+    if needed > available_memory():
+        largest = max(sizes, key=sizes.__getitem__)
+        raise MemoryError(
+            f"closing the network adds {len(arcs)} arcs, with which its tables would need {human_bytes(needed)}, "
+            f"most of it that of {largest!r} given {list(closed.parents[largest])}: learn with fewer max_parents"
+        )
+    old = {potential.child: potential for potential in potentials}
+    spread = []
+    for name, features in families.items():
+        if name in old:
+            logs = over(old[name].logs, (*old[name].features, c), (*features, c), shape)
+            spread.append(Potential(name, features, logs))
+        else:
+            spread.append(table_potential(tables[name], features, c, shape))
+    closure = Closure(
+        arcs,
+        _logit_parameters(closed, shape) - _logit_parameters(structure, shape),
+        _network_parameters(closed, shape) - _network_parameters(structure, shape),
+    )
+    return closed, tuple(spread), closure
+
+
+def _logit_parameters(structure: Structure, shape: Shape) -> int:
+    """Return the number of coefficients of a network's logistic regression."""
+    sets = index_sets(class_families(structure).values(), structure.features)
+    return (shape[structure.class_name] - 1) * count_terms(sets, shape)
+
+
+def _network_parameters(structure: Structure, shape: Shape) -> int:
+    """Return the number of free probabilities of a network."""
+    return sum((shape[name] - 1) * prod(shape[v] for v in parents) for name, parents in structure.parents.items())
+
+
+def _ancestors(structure: Structure, name: Hashable) -> set[Hashable]:
+    found: set[Hashable] = set()
+    waiting = list(structure.parents[name])
+    while waiting:
+        ancestor = waiting.pop()
+        if ancestor not in found:
+            found.add(ancestor)
+            waiting += structure.parents[ancestor]
+    return found

@@ -1,0 +1,283 @@
+"""Minus the Hessian of a smooth refit, as a whole or as blocks that stand in for it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import block_diag, cho_factor, cho_solve
+from scipy.linalg.blas import dsymv
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+from anbexact._kernels.multinomial import add_derivatives
+from anbexact.models.logit.potentials import Floats
+
+BLOCK_ENTRIES = 60_000_000
+"""Entries up to which the curvature of every class is one dense block; beyond, every term is a block of its own."""
+DENSE_A_PRODUCT, SIZE_A_PRODUCT = 100, 10
+"""Unknowns of a dense curvature, and cells or rows of the others, for which one product of the Hessian more is worth
+while: a new curvature takes size³ operations, a solution size²."""
+FEW_PRODUCTS = 15
+"""Products up to which curvatures in blocks or by rows are worth keeping, however few cells there are."""
+
+
+class Gridded(Protocol):
+    """Rows, each given by the cell of every term that it falls into.
+
+    Attributes
+    ----------
+    cells : (rows, terms) int32
+    weights : (rows, classes) float64
+        Weight of every distinct row, by class.
+    blocks : sequence of slice
+        The range of cells of every term, in ascending order.
+    n_cells, n_classes : int
+    """
+
+    @property
+    def cells(self) -> np.ndarray: ...
+
+    @property
+    def weights(self) -> Floats: ...
+
+    @property
+    def blocks(self) -> Sequence[slice]: ...
+
+    @property
+    def n_cells(self) -> int: ...
+
+    @property
+    def n_classes(self) -> int: ...
+
+
+class Curvature(ABC):
+    """Minus the Hessian of the penalised log likelihood, on shifts that sum to 0 over the classes."""
+
+    @abstractmethod
+    def solve(self, gradient: Floats) -> Floats:
+        """Return the inverse times a gradient that sums to 0 over the classes, both (cells, classes)."""
+
+    @abstractmethod
+    def covariance(self, contrast: Floats) -> Floats:
+        """Return the posterior covariance of ``shift @ contrast``, (cells, cells); the contrast sums to 0."""
+
+    @abstractmethod
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        """Return the posterior covariance of ``shift[cells] @ contrasts``, flattened, (cells · contrasts) squared."""
+
+    @property
+    @abstractmethod
+    def total(self) -> Floats:
+        """The covariances of orthonormal contrasts, summed, (cells, cells)."""
+
+    exact = True
+    """Whether this is the Hessian itself."""
+    few: int
+    """Products of the Hessian that take about as long as a new curvature."""
+
+
+class DenseCurvature(Curvature):
+    """The whole matrix, by log odds against the first class."""
+
+    def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
+        self._s = problem.n_classes
+        self._d = max(self._s - 1, 0)
+        self._k = problem.n_cells
+        size = self._k * self._d
+        self.few = size // DENSE_A_PRODUCT
+        matrix, unused = np.zeros((size, size)), np.zeros((self._k, self._d))
+        add_derivatives(problem.cells, problem.weights.sum(axis=1), problem.weights, p, unused, matrix)
+        self._to_odds = np.eye(self._d) - 1 / self._s
+        for cells, precision in zip(problem.blocks, precisions, strict=True):
+            own = slice(cells.start * self._d, cells.stop * self._d)
+            product = precision[:, None, :, None] * self._to_odds[:, None, :]
+            matrix[own, own] += product.reshape(matrix[own, own].shape)
+        self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
+
+    def solve(self, gradient: Floats) -> Floats:
+        factor, lower = self._factor
+        odds, _ = dpotrs(factor, gradient[:, 1:].ravel(), lower=lower)  # thousands of times for small matrices
+        found = np.zeros((self._k, self._s))
+        found[:, 1:] = odds.reshape(self._k, self._d)
+        return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+    def _inverse(self) -> Floats:
+        whole = cho_solve(self._factor, np.eye(self._k * self._d), check_finite=False)
+        return np.asarray(whole).reshape(self._k, self._d, self._k, self._d)
+
+    def covariance(self, contrast: Floats) -> Floats:
+        own = contrast[1:]
+        columns = np.kron(np.eye(self._k), own[:, None])
+        return np.asarray(columns.T @ cho_solve(self._factor, columns))
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        n = cells.stop - cells.start
+        columns = np.zeros((self._k * self._d, n * contrasts.shape[1]))
+        columns[cells.start * self._d : cells.stop * self._d] = np.kron(np.eye(n), contrasts[1:])
+        return np.asarray(columns.T @ cho_solve(self._factor, columns))
+
+    @property
+    def total(self) -> Floats:
+        return np.asarray(np.einsum("iajb,ab->ij", self._inverse(), self._to_odds, optimize=True))
+
+
+class BlockCurvature(Curvature):
+    """A block for every class, and for every term if there are many cells; exact for two classes and few cells.
+
+    Between classes, the curvature ``p_c (1 - p_c)`` stands in for that of the contrasts of classes, times
+    ``s / (s - 1)``, with which it is right on the whole for two classes, and where all s are equally probable.
+    """
+
+    def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
+        s = problem.n_classes
+        totals = problem.weights.sum(axis=1)
+        self._k = problem.n_cells
+        together = s * self._k**2 <= BLOCK_ENTRIES
+        self.exact = s == 2 and together
+        self.few = max(FEW_PRODUCTS, self._k // SIZE_A_PRODUCT)
+        self._blocks = [slice(0, self._k)] if together else problem.blocks
+        self._inverses: list[list[Floats]] = []
+        for c in range(s):
+            if s == 2 and c == 1:
+                self._inverses.append(self._inverses[0])  # p (1 - p) is that of the other class
+                continue
+            two = np.stack([1 - p[:, c], p[:, c]], axis=1)
+            if len(self._blocks) == 1:
+                matrix, unused = np.zeros((self._k, self._k)), np.zeros((self._k, 1))
+                add_derivatives(problem.cells, totals, np.zeros_like(two), two, unused, matrix)
+                matrices = [s / (s - 1) * matrix + block_diag(*precisions)]
+            else:
+                curvature = np.zeros(self._k)
+                row = totals * two.prod(axis=1) * s / (s - 1)
+                for column in problem.cells.T:
+                    curvature += np.bincount(column, row, minlength=self._k)
+                diagonals = [np.diag(curvature[own]) for own in self._blocks]
+                matrices = [one + other for one, other in zip(diagonals, precisions, strict=True)]
+            self._inverses.append([_inverse(m) for m in matrices])
+
+    def solve(self, gradient: Floats) -> Floats:
+        found = np.empty_like(gradient)
+        for c, inverses in enumerate(self._inverses):
+            if len(self._inverses) == 2 and c == 1:
+                found[:, 1] = -found[:, 0]  # as the gradient sums to 0 over the classes
+                continue
+            for own, inverse in zip(self._blocks, inverses, strict=True):
+                found[own, c] = dsymv(1.0, inverse, gradient[own, c])
+        return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+    def covariance(self, contrast: Floats) -> Floats:
+        found = np.zeros((self._k, self._k))
+        for weight, inverses in zip(contrast**2, self._inverses, strict=True):
+            for own, inverse in zip(self._blocks, inverses, strict=True):
+                found[own, own] += weight * _whole(inverse)
+        return found
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        n = cells.stop - cells.start
+        found = np.zeros((n * contrasts.shape[1],) * 2)
+        for weight, inverses in zip(contrasts, self._inverses, strict=True):
+            for own, inverse in zip(self._blocks, inverses, strict=True):
+                if own.start <= cells.start and cells.stop <= own.stop:
+                    here = slice(cells.start - own.start, cells.stop - own.start)
+                    found += np.kron(_whole(inverse[here, here]), np.outer(weight, weight))
+        return found
+
+    @property
+    def total(self) -> Floats:
+        s = len(self._inverses)
+        return self.covariance(np.full(s, np.sqrt(1 - 1 / s)))
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Return the upper triangle of the inverse of a positive definite matrix; what is below has no meaning.
+
+    A product with it reads half as much memory as one with the whole, and is quicker than a solution with factors.
+    """
+    factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"the curvature is not positive definite in row {failed}")
+    inverse, _ = dpotri(factor, lower=0, overwrite_c=1)
+    return np.asarray(inverse)
+
+
+def _whole(upper: Floats) -> Floats:
+    """Return the symmetric matrix that has this upper triangle."""
+    beyond = np.triu(upper, 1)
+    return np.asarray(np.diag(np.diagonal(upper)) + beyond + beyond.T)
+
+
+class RowCurvature(Curvature):
+    """The whole matrix by Woodbury's identity: what the rows add to the prior, in the space of the rows.
+
+    With the prior S, the same for every class, Z the cells of the rows, ``G = Z S⁻¹ Zᵀ``, ``D_c = diag(w p_c)``,
+    ``E_c = (D_c⁻¹ + G)⁻¹`` and ``M = Σ_c E_c``, the inverse has the blocks ``δ_cd S⁻¹ - S⁻¹ Zᵀ Q_cd Z S⁻¹``, where
+    ``Q_cd = δ_cd E_c - E_c M⁻¹ E_d``. Cheap where rows are fewer than cells, and good enough as a preconditioner at
+    points near by. See Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), section 3.5.
+    """
+
+    exact = False
+
+    def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
+        n = len(problem.cells)
+        self.few = max(FEW_PRODUCTS, n // SIZE_A_PRODUCT)
+        inverses: dict[bytes, Floats] = {}  # most terms have the same penalties
+        self._terms = problem.blocks
+        self._prior = []
+        self._spread = np.empty((n, problem.n_cells))  # Z S⁻¹
+        covariance = np.zeros((n, n))
+        for own, column, precision in zip(self._terms, problem.cells.T, precisions, strict=True):
+            key = precision.tobytes()
+            if key not in inverses:
+                inverses[key] = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+            self._prior.append(inverses[key])
+            self._spread[:, own] = inverses[key][column - own.start]
+            covariance += inverses[key][np.ix_(column - own.start, column - own.start)]
+        self._cells = problem.cells
+        self._parts = np.empty((problem.n_classes, n, n))
+        for c, share in enumerate(np.sqrt(problem.weights.sum(axis=1)[:, None] * p).T):
+            inner = share[:, None] * covariance * share
+            inner[np.diag_indices(n)] += 1.0
+            factor = cho_factor(inner, lower=True, check_finite=False, overwrite_a=True)
+            self._parts[c] = share[:, None] * cho_solve(factor, np.diag(share), check_finite=False)
+        self._sum = cho_factor(self._parts.sum(axis=0) + 1e-300 * np.eye(n), lower=True, check_finite=False)
+
+    def _smoothed(self, values: Floats) -> Floats:
+        """Return the prior's covariance times values of the cells."""
+        return np.concatenate([prior @ values[own] for prior, own in zip(self._prior, self._terms, strict=True)])
+
+    def solve(self, gradient: Floats) -> Floats:
+        of_rows = self._parts @ (self._spread @ gradient).T[:, :, None]  # E_c Z S⁻¹ g_c
+        common = cho_solve(self._sum, of_rows.sum(axis=0), check_finite=False)
+        of_rows = (of_rows - self._parts @ common)[:, :, 0]
+        found = self._smoothed(gradient) - self._spread.T @ of_rows.T
+        return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+    def _gained(self, one: Floats, other: Floats) -> Floats:
+        """Return ``Σ_cd one_c Q_cd other_d``, (rows, rows)."""
+        left, right = (np.tensordot(contrast, self._parts, 1) for contrast in (one, other))
+        return np.asarray(np.tensordot(one * other, self._parts, 1) - left @ cho_solve(self._sum, right))
+
+    def covariance(self, contrast: Floats) -> Floats:
+        prior = block_diag(*self._prior) * (contrast @ contrast)
+        return np.asarray(prior - self._spread.T @ self._gained(contrast, contrast) @ self._spread)
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        n, d = cells.stop - cells.start, contrasts.shape[1]
+        prior = self._smoothed(np.eye(self._spread.shape[1], n, -cells.start))[cells]
+        spread = self._spread[:, cells]
+        found = np.empty((n, d, n, d))
+        for a, one in enumerate(contrasts.T):
+            for b, other in enumerate(contrasts.T[: a + 1]):
+                found[:, a, :, b] = prior * (one @ other) - spread.T @ self._gained(one, other) @ spread
+                found[:, b, :, a] = found[:, a, :, b].T
+        return found.reshape(n * d, n * d)
+
+    @property
+    def total(self) -> Floats:
+        gained = self._parts.sum(axis=0)
+        for part in self._parts:
+            gained -= part @ cho_solve(self._sum, part, check_finite=False)
+        prior = block_diag(*self._prior) * (len(self._parts) - 1)
+        return np.asarray(prior - self._spread.T @ gained @ self._spread)

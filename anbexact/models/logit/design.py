@@ -1,0 +1,222 @@
+"""Rows as cells of the families that the class is part of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._kernels.softmax import add_cells, add_rows
+from anbexact.models.logit.potentials import Floats, Potential, Potentials
+from anbexact.tables.collapsing import row_groups
+from anbexact.tables.row_codes import RowCodes
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrder:
+    """The rows of a design one by one, in the order in which they were passed.
+
+    Attributes
+    ----------
+    rows, classes : (rows,) int64
+        The number of the distinct row in the design, and that of the class.
+    weights : (rows,) float64
+        Positive weights.
+    labels : (rows,) array of numbers or times, or tuple
+        The index of the frame, or the positions of the rows if it has none; tuples if the index has several levels.
+    names : tuple
+        The name of every level of the index, which may be None.
+    """
+
+    rows: npt.NDArray[np.int64]
+    classes: npt.NDArray[np.int64]
+    weights: Floats
+    labels: npt.NDArray[Any] | tuple[Any, ...]
+    names: tuple[Hashable, ...]
+
+    @classmethod
+    def labelled(
+        cls, rows: npt.NDArray[np.int64], classes: npt.NDArray[np.int64], weights: Floats, index: pd.Index[Any]
+    ) -> RowOrder:
+        """Return the order of rows with these labels, which are stored as values that any file format can hold."""
+        values = None if isinstance(index, pd.MultiIndex) else index.to_numpy()
+        plain = values is not None and values.dtype != object
+        labels = values if plain and values is not None else tuple(index.tolist())
+        return cls(rows, classes, weights, labels, tuple(index.names))
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """The labels as an index of pandas."""
+        if len(self.names) > 1:
+            return pd.MultiIndex.from_tuples(list(self.labels), names=list(self.names))
+        labels = list(self.labels) if isinstance(self.labels, tuple) else self.labels
+        return pd.Index(labels, name=self.names[0], tupleize_cols=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The distinct rows of a table's features: their weight with every class, and their cells.
+
+    Attributes
+    ----------
+    weights : (rows, classes) float64
+        Weight of the rows with these features and this class.
+    cells : (rows, families) int32
+        The cell of every family, numbered over all families, observed ones only.
+    observed : tuple of int64 arrays
+        For every family its observed cells: positions in the flattened array over its features (last fastest).
+    families : mapping of variable to its features
+        The class and its children, with the features of each family.
+    shape : mapping of feature to its number of states
+    order : RowOrder or None
+        The rows one by one; None if their order was not kept.
+    """
+
+    weights: Floats
+    cells: npt.NDArray[np.int32]
+    observed: tuple[npt.NDArray[np.int64], ...]
+    families: Mapping[Hashable, tuple[Hashable, ...]]
+    shape: Mapping[Hashable, int]
+    order: RowOrder | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def firsts(self) -> npt.NDArray[np.int64]:
+        """First cell of every family; last, the number of cells."""
+        return np.cumsum([0, *map(len, self.observed)])
+
+    @property
+    def n_cells(self) -> int:
+        """Number of observed cells of all families."""
+        return int(self.firsts[-1])
+
+    @property
+    def features(self) -> list[Hashable]:
+        """The features of all families."""
+        return list(dict.fromkeys(name for names in self.families.values() for name in names))
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Weight of every row over all classes."""
+        return np.asarray(self.weights.sum(axis=1))
+
+    def sums(self, potentials: Potentials) -> Floats:
+        """Return the sum of the potentials for every row and class, shape (rows, classes)."""
+        of_cells = [
+            potential.logs.reshape(-1, self.n_classes)[cells]
+            for potential, cells in zip(potentials, self.observed, strict=True)
+        ]
+        return self.by_row(np.concatenate(of_cells))
+
+    def by_row(self, of_cells: Floats) -> Floats:
+        """Return the sum of the values of every row's cells, shape (rows, columns) for (cells, columns)."""
+        total = np.zeros((len(self.cells), of_cells.shape[1]))
+        add_cells(self.cells, of_cells, total)
+        return total
+
+    def by_cell(self, of_rows: Floats) -> Floats:
+        """Return the sum of the values of every cell's rows, shape (cells, columns) for (rows, columns)."""
+        total = np.zeros((self.n_cells, of_rows.shape[1]))
+        add_rows(self.cells, of_rows, total)
+        return total
+
+    def states(self, feature: Hashable) -> npt.NDArray[np.int64]:
+        """Return the state of a feature in every row; the feature must be part of a family."""
+        j, features = next((j, names) for j, names in enumerate(self.families.values()) if feature in names)
+        codes = np.unravel_index(self.observed[j], [self.shape[name] for name in features])[features.index(feature)]
+        return np.asarray(codes[self.cells[:, j] - self.firsts[j]])
+
+    def table(self, weights: Floats, vocabulary: Vocabulary) -> DiscreteTable:
+        """Return the rows, with these weights of every row and class, as a table of the families' variables."""
+        c = vocabulary.class_name
+        row, of_class = np.nonzero(weights)
+        names = self.features
+        codes = [*(self.states(name)[row] for name in names), of_class]
+        states = {name: vocabulary.states[name] for name in (*names, c)}
+        totals = weights[row, of_class]
+        return DiscreteTable(Vocabulary(states, c), np.stack(codes, axis=1).astype(np.int16), totals, len(totals))
+
+    def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Design:
+        """Return the same design with the order and the labels of the rows that it was made from."""
+        vocabulary = rows.vocabulary
+        place = {name: j for j, name in enumerate(vocabulary.names)}
+        columns = [rows.codes[:, place[name]] for name in self.features]
+        _, distinct = row_groups(columns, [self.shape[name] for name in self.features], len(rows.codes))
+        classes = rows.codes[:, place[vocabulary.class_name]].astype(np.int64)
+        return replace(self, order=RowOrder.labelled(distinct, classes, rows.weights, index))
+
+    def shifted(self, potentials: Potentials, shift: Floats) -> Potentials:
+        """Return the potentials with the observed cells shifted, ``shift`` of shape (cells, classes)."""
+        moved = []
+        for potential, cells, first in zip(potentials, self.observed, self.firsts[:-1], strict=True):
+            logs = potential.logs.copy()
+            logs.reshape(-1, self.n_classes)[cells] += shift[first : first + len(cells)]
+            moved.append(Potential(potential.child, potential.features, logs))
+        return tuple(moved)
+
+
+def make_design(table: DiscreteTable, families: Mapping[Hashable, Sequence[Hashable]]) -> Design:
+    """Return the rows of a table as cells of families (see :func:`.class_families`)."""
+    c = table.vocabulary.class_name
+    assert c is not None
+    shape = {name: table.vocabulary.arity(name) for name in table.vocabulary.names}
+    features = list(dict.fromkeys(name for names in families.values() for name in names))
+    group = table.groups(features) if features else np.zeros(len(table.codes), dtype=np.int64)
+    _, first = np.unique(group, return_index=True)
+    weights = np.zeros((len(first), shape[c]))
+    np.add.at(weights, (group, table.column(c)), table.weights)
+    return design_of_rows({name: table.column(name)[first] for name in features}, weights, families, shape)
+
+
+def design_of_rows(
+    states: Mapping[Hashable, npt.NDArray[np.integer[Any]]],
+    weights: Floats,
+    families: Mapping[Hashable, Sequence[Hashable]],
+    shape: Mapping[Hashable, int],
+) -> Design:
+    """Return distinct rows as cells of families.
+
+    Parameters
+    ----------
+    states : mapping of feature to (rows,) integers
+        The state of every feature of the families in every row.
+    weights : (rows, classes) float64
+    families, shape
+        As in :class:`Design`.
+    """
+    cells = np.empty((len(weights), len(families)), dtype=np.int32)
+    observed = []
+    n_cells = 0
+    for j, names in enumerate(families.values()):
+        flat = np.zeros(len(weights), dtype=np.int64)
+        for name in names:
+            flat = flat * shape[name] + states[name]
+        of_family, position = np.unique(flat, return_inverse=True)
+        observed.append(of_family)
+        cells[:, j] = position + n_cells
+        n_cells += len(of_family)
+    return Design(weights, cells, tuple(observed), {name: tuple(names) for name, names in families.items()}, shape)
+
+
+def cell_states(
+    design: Design, cell: int, states: Mapping[Hashable, Sequence[object]]
+) -> tuple[tuple[Hashable, ...], list[object]]:
+    """Return the features and their states in an observed cell."""
+    j = int(np.searchsorted(design.firsts, cell, side="right")) - 1
+    names = list(design.families.values())[j]
+    if not names:
+        return (), []
+    flat = design.observed[j][cell - design.firsts[j]]
+    codes = np.unravel_index(flat, [design.shape[name] for name in names])
+    return names, [states[name][int(code)] for name, code in zip(names, codes, strict=True)]

@@ -1,0 +1,67 @@
+"""The indicator columns of a refitted logistic regression, and which of them its rows can distinguish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._runtime.units import human_bytes
+
+if TYPE_CHECKING:
+    from anbexact.models.logit.model import LogitModel
+
+MOST_DESIGN = 1_000_000_000
+"""Bytes of a design matrix beyond which there are no results."""
+DEPENDENT = 1e-9
+"""A column whose part that the earlier ones do not explain is smaller than this, relative to it, is redundant."""
+
+
+def design_matrix(model: LogitModel) -> npt.NDArray[np.float64]:
+    """Return the indicators of the model's terms in the distinct rows of its refit, (rows, terms).
+
+    Raises
+    ------
+    MemoryError
+        If it would take more than 1 GB.
+    """
+    assert model.refitted is not None
+    design = model.refitted.design
+    needed = 8 * len(design.weights) * len(model.terms)
+    if needed > MOST_DESIGN:
+        raise MemoryError(
+            f"the dense design of {len(design.weights):,} distinct rows and {len(model.terms):,} terms would take "
+            f"{human_bytes(needed)}, more than the {human_bytes(MOST_DESIGN)} set aside for it"
+        )
+    present: dict[Any, npt.NDArray[np.bool_]] = {}
+    matrix = np.empty((len(design.weights), len(model.terms)), order="F")
+    for j, (variables, states) in enumerate(zip(model.terms["variables"], model.terms["states"], strict=True)):
+        column = np.ones(len(matrix), dtype=bool)
+        for name, state in zip(variables, states, strict=True):
+            if (name, state) not in present:
+                present[name, state] = design.states(name) == model.vocabulary.states[name].index(state)
+            column &= present[name, state]
+        matrix[:, j] = column
+    return matrix
+
+
+def identified(model: LogitModel) -> npt.NDArray[np.bool_]:
+    """Return which terms the rows of the refit can distinguish from earlier terms, shape (terms,).
+
+    A term that no row shows is not among them, nor is one whose indicator is a linear combination of earlier ones.
+    """
+    matrix = design_matrix(model)
+    n_terms = matrix.shape[1]
+    kept = np.zeros(n_terms, dtype=bool)
+    gram = matrix.T @ matrix
+    factor = np.zeros((n_terms, n_terms))  # of the kept columns' Gram matrix, by Cholesky, row by row
+    rank = 0
+    for j in range(n_terms):
+        own = gram[j, j]
+        rest = own - float(factor[:rank, j] @ factor[:rank, j])
+        if rest > DEPENDENT * max(own, 1.0):
+            factor[rank, j:] = (gram[j, j:] - factor[:rank, j] @ factor[:rank, j:]) / np.sqrt(rest)
+            kept[j] = True
+            rank += 1
+    return kept

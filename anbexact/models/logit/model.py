@@ -1,0 +1,392 @@
+"""Networks as multinomial logistic regressions, refitted by conditional likelihood, and back as networks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.warn import warn
+from anbexact.models.logit.closure import Closure, close, obstacles
+from anbexact.models.logit.fit import Effort
+from anbexact.models.logit.identification import identified
+from anbexact.models.logit.model_text import model_text
+from anbexact.models.logit.network import posterior_tables
+from anbexact.models.logit.potentials import Potentials
+from anbexact.models.logit.predictions import FittedClassifier, LogitPosterior
+from anbexact.models.logit.refit import Refit, refit
+from anbexact.models.logit.relearning import relearner
+from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_design
+from anbexact.models.logit.terms import term_name
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
+from anbexact.models.smooth.shapes import HasShapes, smooth_result
+from anbexact.models.structure import Structure
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.table import merged_table
+
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    from anbexact.classifiers.fixed import FixedStructureClassifier
+
+
+class LogitModel(LogitPosterior, HasShapes, Displayed):
+    """A multinomial logistic regression on the states of the features and their interactions.
+
+    :func:`~anbexact.adapters.to_logit` makes it; no method changes it.
+
+    Parameters
+    ----------
+    network : TableNetwork
+        The network that has the same class posterior, or had it before the refit.
+    classifier : FittedClassifier
+        The classifier of that network, which reads frames.
+    potentials : tuple of Potential
+        The logs of the network's tables, shifted if refitted.
+    structure : Structure, optional
+        The structure that determines the terms; by default, that of the network.
+    refitted, closure : Refit and Closure, optional
+        The record of the fit, and the arcs that were added.
+
+    Attributes
+    ----------
+    classes_ : (classes,) array
+        Columns of ``predict_proba``; the first is the reference of the coefficients.
+    structure : Structure
+        The network that the terms come from.
+    potentials : tuple of Potential
+        The logs of its tables, shifted if refitted: ``ln P(c | x)`` is their sum up to a function of x.
+    equivalent : bool
+        Whether network and logistic regression represent the same conditional distributions of the class.
+    equivalence_report : str
+        Names the parents of a common child that are not adjacent, or says that there are none.
+    closure : Closure or None
+        The arcs that :meth:`close` added, if this is its result.
+    refitted : Refit or None
+        How the coefficients were fitted, if this is the result of :meth:`refit`: ``l2``, ``strength`` (the results of
+        the cross-validation), ``fit`` (``converged``, ``separated``, ``gradient``, ...), ``seconds``.
+    """
+
+    def __init__(
+        self,
+        network: TableNetwork,
+        classifier: FittedClassifier,
+        potentials: Potentials,
+        structure: Structure | None = None,
+        refitted: Refit | None = None,
+        closure: Closure | None = None,
+    ) -> None:
+        self.network = network
+        self.classifier = classifier
+        self.potentials = potentials
+        self.structure = network.structure if structure is None else structure
+        self.refitted = refitted
+        self.closure = closure
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the parts of the model; derived results are computed again when they are needed."""
+        parts = (self.network, self.classifier, self.potentials, self.structure, self.refitted, self.closure)
+        return type(self), parts
+
+    @property
+    def cut_points(self) -> dict[Hashable, Cuts]:
+        """Cut points of every feature that was discretised."""
+        return dict(self.network.cut_points)
+
+    @cached_property
+    def _listed(self) -> TermList:
+        sources = []
+        if self.network.counts is not None:
+            sources.append(cells_of_counts(self.network.counts, self.network.structure))
+        if self.refitted is not None:
+            sources.append(cells_of_design(self.refitted.design))
+        return TermList(self.structure, self.vocabulary, sources)
+
+    # ---- terms and coefficients
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Number of coefficients: terms times classes other than the first."""
+        return self._listed.n_parameters
+
+    @cached_property
+    def terms(self) -> pd.DataFrame:
+        """One row for every coefficient: its features and their states, with its name as index.
+
+        Smaller sets of features come first, then those of earlier features. Models of more than 10 million
+        coefficients list only the terms that occur in the rows they were learned from or refitted to.
+
+        Raises
+        ------
+        ValueError
+            If there are too many, and there are no rows that show which occur.
+        """
+        variables, states = self._listed.variables_and_states()
+        names = [term_name(of_set, of_term) for of_set, of_term in zip(variables, states, strict=True)]
+        frame = pd.DataFrame(
+            {"variables": pd.Series(variables, dtype=object), "states": pd.Series(states, dtype=object)}
+        )
+        frame.index = pd.Index(names, name="term")
+        return frame
+
+    @cached_property
+    def coefficients(self) -> npt.NDArray[np.float64]:
+        """β in nats, shape (terms, classes - 1): rows as in ``terms``, columns as in ``classes_[1:]``."""
+        return self._listed.coefficients(self.potentials)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the coefficients with their names: terms by classes other than the first."""
+        columns = pd.Index(self.classes_[1:], name=self.structure.class_name)
+        return pd.DataFrame(self.coefficients, index=self.terms.index, columns=columns)
+
+    # ---- equivalence
+
+    @cached_property
+    def _obstacles(self) -> tuple[tuple[Hashable, Hashable, Hashable], ...]:
+        return obstacles(self.structure)
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the network has a posterior for all values of the coefficients (it is subperfect)."""
+        return not self._obstacles
+
+    @property
+    def equivalence_report(self) -> str:
+        """Why the network is, or is not, equivalent to the logistic regression."""
+        if self.equivalent:
+            return "variables with a common child are adjacent, or both parents of the class"
+        shown = "; ".join(f"{a!r} and {b!r}, parents of {child!r}" for child, a, b in self._obstacles[:6])
+        rest = len(self._obstacles) - 6
+        return f"not adjacent: {shown}" + (f"; and {rest} pairs more" if rest > 0 else "")
+
+    def close(self) -> LogitModel:
+        """Return the model with the arcs added that make network and logistic regression equivalent.
+
+        The posterior does not change, but a :meth:`refit` can reach more posteriors. ``closure`` says which arcs were
+        added and how many parameters they cost. Arcs point from the earlier to the later variable in a topological
+        order. They are few, but fewer may be possible.
+
+        Raises
+        ------
+        MemoryError
+            If the tables of the closed network would not fit into memory.
+        """
+        structure, potentials, closure = close(self.structure, self.potentials, self.network.tables, self._shape)
+        return LogitModel(self.network, self.classifier, potentials, structure, self.refitted, closure)
+
+    @cached_property
+    def _closed(self) -> LogitModel:
+        return self.close()
+
+    @property
+    def _summing_network(self) -> TableNetwork:
+        """The network with this posterior, under which hidden cells are summed out."""
+        if self.refitted is None:
+            return self.network
+        return (self if self.equivalent else self._closed).to_network()
+
+    # ---- refit
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        l2: float | str = "auto",
+        smooth: str | float | Mapping[str, Any] | None = None,
+        interactions: str = "families",
+        ordered: Collection[Hashable] = (),
+        max_iter: int = 500,
+        time_limit: float | None = None,
+        progress: Progress | None = None,
+    ) -> LogitModel:
+        """Return the model refitted to maximise the conditional log likelihood of rows.
+
+        The refit maximises ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``, where ``P(c | x) ∝ Π φ``, φ runs
+        over the entries of the tables of the class and its children, and θ are those of the network. This is a
+        Gaussian prior around the generative estimate. Unlike a prior on β, it does not depend on which class and
+        which states come first. Entries without rows stay at θ, and so do combinations of entries that the rows
+        cannot distinguish. The start is the network itself.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in the classifier's ``fit``; usually the same rows. Rows with a missing feature are left out, with a
+            warning.
+        l2 : float or "auto", default "auto"
+            Precision of the prior. ``"auto"``: the value that predicts left-out rows best in cross-validation (if the
+            network was fitted to these rows, its tables are learned again in every fold). 0: the pure maximum, which
+            is infinite if the classes can be separated.
+        smooth : None, "auto", "evidence", "cv", float or mapping, default None
+            None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
+            and roughness along the order of their states is penalised instead; see ``docs/guides/smooth-shapes.md``.
+            ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
+            (the evidence, with curvatures by feature; unless that is slow, times a factor chosen by cross-validation,
+            and drawn to a share of the log odds of naive Bayes, the ``"centre"``; with few rows, slopes alone if
+            that is better) choose how strongly; a number is the strength of all first differences, and a mapping
+            gives those of ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each as a number or by
+            feature, and ``"centre"``. Columns should have many intervals then: ``to_logit(..., intervals=32)``.
+            ``l2`` is the ridge in addition to the penalty, by default 0.001, and must be above 0.
+        interactions : {"families", "pairs", "none"}, default "families"
+            With ``smooth``: shapes of all features of a family together (and of each child with each of its feature
+            parents, where intervals are finer for these two), of each child and parent alone, or of single features.
+        ordered : collection of features, default ()
+            With ``smooth``: further features whose states have an order, in addition to those that were cut into
+            intervals and those with numbers as states.
+        max_iter : int, default 500
+            Maximum number of iterations.
+        time_limit : float, optional
+            Time limit in seconds, after which the best coefficients found so far are returned as not converged.
+        progress : callable, optional
+            Called with a phase and its finished fraction. The default follows the classifier's ``verbose``.
+
+        Returns
+        -------
+        LogitModel
+            Its ``refitted`` describes the fit.
+
+        Warns
+        -----
+        UserWarning
+            If the fit did not converge, with the reason; under separation, with the terms that go to infinity.
+
+        Raises
+        ------
+        ValueError
+            For a value or class that is not a state, or a parameter out of its range.
+        """
+        check_limit("time_limit", time_limit)
+        rows = (reader := self.classifier.reader_).coded_rows(X, y, sample_weight)
+        if not len(rows.weights):
+            raise ValueError("there is no row without a missing feature to refit to")
+        table = merged_table(rows)
+        threads = thread_count(self.classifier.n_jobs)
+        effort = Effort(max_iter, time_limit, threads, progress or self.classifier.progress())
+        if (strengths := check_smooth(smooth)) is not None:
+            how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
+            return self._refitted(smooth_refit(table, self.network, smooth=strengths, effort=effort, **how))
+        how = {"l2": l2, "relearn": relearner(self.network, table) if l2 == "auto" else None}
+        found = refit(table, self.structure, self.network.tables, effort=effort, **how)
+        return self._refitted(found.in_order_of(rows, reader.labels(X, rows.places)))
+
+    def _refitted(self, found: Refit) -> LogitModel:
+        """Return the model of a refit; warn if the fit is not as requested."""
+        model = LogitModel(self.network, self.classifier, found.potentials, self.structure, found, self.closure)
+        if model.convergence_message:
+            warn(model.convergence_message)
+        return model
+
+    @cached_property
+    def seen_terms(self) -> npt.NDArray[np.bool_]:
+        """Whether each term occurs in the rows of the refit, shape (terms,)."""
+        assert self.refitted is not None
+        return self._listed.seen(cells_of_design(self.refitted.design))
+
+    @cached_property
+    def unidentified(self) -> pd.DataFrame:
+        """The terms whose coefficients the rows of the refit do not identify, with the reason.
+
+        As ``terms``, with a column ``reason``: ``"never seen"``, the states do not occur together in any row, or
+        ``"redundant"``, in these rows the term is a linear combination of earlier ones. A term of either kind has its
+        value from the network, up to the shifts of the tables of its subsets. The frame is empty without a refit.
+
+        Raises
+        ------
+        MemoryError
+            If the design would take more than 1 GB.
+        """
+        if self.refitted is None:
+            return self.terms.assign(reason="")[:0]
+        frame = self.terms.assign(reason=np.where(self.seen_terms, "redundant", "never seen"))
+        return frame[~identified(self)]
+
+    @property
+    def separated_terms(self) -> list[str]:
+        """The coefficients that go to infinity if the classes are separated, the steepest first.
+
+        ``"x=1 & y=0: class=b -> 0"`` says that the probability of class b given these states tends to 0 (or to 1) as
+        the likelihood grows. Empty if separation was not found.
+        """
+        return [] if self.refitted is None else self.refitted.diverging(self.vocabulary)
+
+    @property
+    def convergence_message(self) -> str:
+        """The reason why the fit did not converge as requested; empty if it did, or if there was no fit."""
+        return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
+
+    # ---- other uses of a refitted model
+
+    def result(self) -> Any:
+        """Return statsmodels' results, with the rows of X (:func:`mnlogit_result`), or those of a smooth refit."""
+        if isinstance(self.refitted, SmoothRefit):
+            return smooth_result(self.refitted)
+        from anbexact.adapters.statsmodels.results import mnlogit_result
+
+        return mnlogit_result(self)
+
+    @cached_property
+    def _network_of_posterior(self) -> TableNetwork:
+        if not self.equivalent:
+            raise ValueError(
+                f"a network of this structure may be unable to represent the posterior ({self.equivalence_report}): "
+                "call close(), which adds the missing arcs"
+            )
+        source = self.network
+        tables = {**source.tables, **posterior_tables(self.potentials, self.structure)}
+        parents = {name: table.parents for name, table in tables.items()}
+        score = source.structure.score if self.structure is source.structure else float("nan")
+        structure = Structure.given(self.structure.class_name, parents, score)
+        return replace(source, structure=structure, tables=tables, counts=None, estimation=None)
+
+    def to_network(self) -> TableNetwork:
+        """Return the network with this posterior, as a value; see :meth:`to_classifier`.
+
+        Raises
+        ------
+        ValueError
+            If the model is not ``equivalent`` to its network: call :meth:`close` first.
+        """
+        return self._network_of_posterior
+
+    def to_classifier(self) -> FixedStructureClassifier:
+        """Return a network classifier with this posterior.
+
+        The tables of the class and of its children come from the coefficients (Algorithm 1 of Feelders and Ivanovs).
+        Whatever these leave free is as close as possible to the network from which the model was made, with all
+        classes treated alike; the other tables are those of that network.
+
+        Returns
+        -------
+        FixedStructureClassifier
+            Fitted. Its tables are not based on counts, so rows cannot be added. Its own ``fit``, and therefore
+            cross-validation, repeats the procedure with other rows: it estimates the tables of this structure and, if
+            this model is refitted, refits them with the ``l2`` that was given to :meth:`refit`, but not smoothly.
+
+        Raises
+        ------
+        ValueError
+            If the model is not ``equivalent`` to its network: call :meth:`close` first.
+        """
+        l2 = None
+        if self.refitted is not None:
+            given = self.refitted.strength is None and not isinstance(self.refitted, SmoothRefit)
+            l2 = self.refitted.l2 if given else "auto"
+        return self.classifier.with_network(self.to_network(), l2)
+
+    def to_pgmpy(self) -> DiscreteBayesianNetwork:
+        """Return a pgmpy network with this posterior; see :meth:`to_classifier`."""
+        return self.to_classifier().to_pgmpy()
+
+    def __repr__(self) -> str:
+        return model_text(self)

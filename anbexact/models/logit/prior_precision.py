@@ -1,0 +1,165 @@
+"""How strong the prior of a refit is to be: chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_softmax
+
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.spread import spread, worker_count
+from anbexact.models.logit.design import Design
+from anbexact.models.logit.fit import Stop, fit
+from anbexact.models.logit.potentials import Floats, Potentials
+from anbexact.tables.folds import split_weights
+
+FOLDS = 5
+MANY_ROWS = 10_000
+"""From this total weight on, 3 folds are enough."""
+STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
+"""Precisions to try, strongest first: the first four always, then further ones until one is worse than the last."""
+ALWAYS = 4
+PRECISION = 1e-2
+"""Precision of the fits within the folds."""
+
+
+@dataclass(frozen=True)
+class Strength:
+    """The chosen precision of the prior, and what was tried.
+
+    Attributes
+    ----------
+    l2 : float
+        The precision under which the rows left out were predicted best.
+    tried : tuple of (float, float)
+        Precisions with the conditional log likelihood of all rows, each predicted by the others' fit; total in nats.
+    generative : float
+        The same for the network before the refit.
+    complete : bool
+        Whether all was tried that should be; not if the time ran out.
+    """
+
+    l2: float
+    tried: tuple[tuple[float, float], ...]
+    generative: float
+    complete: bool
+
+
+def choose_strength(
+    design: Design,
+    centre: Callable[[Floats], Potentials],
+    *,
+    threads: int = 1,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+) -> tuple[Strength, Floats]:
+    """Return the precision of the prior whose fits predict rows best that were left out.
+
+    Over 5 folds, or 3 from a total weight of 10,000 on. Precisions of 1000, 100, 10 and 1 are tried, each fit
+    starting from the last, then 0.1, 0.01 and 0.001, until one is worse than the one before. The choice is then the
+    top of the parabola, in ln l2, through the best and its neighbours.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    centre : callable
+        Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior: a
+        network learned from rows that it is to predict would make the prior look better than it is.
+    deadline, progress
+        See :func:`~anbexact.models.logit.fit.fit`. After the deadline the best precision so far is returned, or 1000
+        if nothing was tried by then.
+    threads : int
+        Folds that are fitted at the same time, unless joblib is configured with more workers than that.
+
+    Returns
+    -------
+    Strength, (cells, classes) array
+        The choice, and shifts to start the fit of all rows from: the mean of those of the folds under the best
+        precision tried.
+    """
+    n_folds = FOLDS if design.weights.sum() < MANY_ROWS else 3
+    parts = [part for part in split_weights(design.weights, n_folds) if part.any()]
+    folds = [_Fold(design, part, centre) for part in parts if (design.weights - part).any()]
+    generative = sum(fold.held_out() for fold in folds)
+    tried: list[tuple[float, float]] = []
+    start = np.zeros((design.n_cells, design.n_classes))
+    complete = True
+    for place, l2 in enumerate(STRENGTHS):
+        if progress is not None:
+            progress("strength of the prior", place / len(STRENGTHS))
+        value = sum(_refit_all(folds, l2, deadline, threads))
+        if deadline is not None and deadline.passed:
+            complete = False
+            break
+        tried.append((l2, value))
+        if value >= max(best for _, best in tried):
+            start = sum((fold.shift for fold in folds), np.zeros_like(start)) / max(len(folds), 1)
+        elif place >= ALWAYS and value < tried[-2][1]:
+            break
+    if progress is not None:
+        progress("strength of the prior", 1.0)
+    return Strength(_top(tried) if tried else STRENGTHS[0], tuple(tried), generative, complete), start
+
+
+class _Fold:
+    """Rows to fit to and rows to predict."""
+
+    def __init__(self, design: Design, part: Floats, centre: Callable[[Floats], Potentials]) -> None:
+        self._design = design
+        self._left_in = design.weights - part
+        self._part = part
+        self._centre = centre(self._left_in)
+        self.shift = np.zeros((design.n_cells, design.n_classes))
+
+    def refit(self, l2: float, deadline: Deadline | None) -> float:
+        """Fit with this prior, from where the last fit ended, and return the log likelihood of the other rows."""
+        found = fit(
+            self._design,
+            self._centre,
+            l2,
+            weights=self._left_in,
+            start=self.shift,
+            stop=Stop(PRECISION, deadline=deadline),
+        )
+        self.shift = found.shift
+        return self.held_out()
+
+    def held_out(self) -> float:
+        """Return the conditional log likelihood of the rows that were left out; total in nats."""
+        rows = np.flatnonzero(self._part.any(axis=1))
+        logs = (self._design.sums(self._centre) + self._design.by_row(self.shift))[rows]
+        return float(np.vdot(self._part[rows], log_softmax(logs, axis=1)))
+
+
+def _refit_all(folds: Sequence[_Fold], l2: float, deadline: Deadline | None, threads: int) -> list[float]:
+    """Return the log likelihoods of :meth:`_Fold.refit`: by workers if there are more of them than threads."""
+    if worker_count() > threads:
+        found = list(spread(_refitted, (l2, deadline), folds))
+        for fold, (shift, _) in zip(folds, found, strict=True):
+            fold.shift = shift
+        return [value for _, value in found]
+    if threads == 1:
+        return [fold.refit(l2, deadline) for fold in folds]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda fold: fold.refit(l2, deadline), folds))
+
+
+def _refitted(shared: tuple[float, Deadline | None], fold: _Fold) -> tuple[Floats, float]:
+    """Return the shift of a fold's fit, and the log likelihood of the other rows."""
+    value = fold.refit(*shared)
+    return fold.shift, value
+
+
+def _top(tried: Sequence[tuple[float, float]]) -> float:
+    """Return the top of the parabola through the best of the points and its neighbours; else the best point."""
+    best = max(range(len(tried)), key=lambda j: tried[j][1])
+    if not 0 < best < len(tried) - 1:
+        return tried[best][0]
+    (_, before), (l2, value), (_, after) = tried[best - 1 : best + 2]
+    bend = before - 2 * value + after
+    return l2 * 10 ** ((after - before) / (2 * bend)) if bend < 0 else l2

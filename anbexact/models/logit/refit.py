@@ -1,0 +1,204 @@
+"""The refit of a network's class posterior by conditional likelihood: design, strength of the prior, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anbexact._runtime.by_fields import ByFields
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import one_blas_thread
+from anbexact.models.logit.design import Design, cell_states, make_design
+from anbexact.models.logit.fit import OUT_OF_TIME, Effort, Fit, Stop, fit
+from anbexact.models.logit.potentials import Floats, Potentials, class_families, network_potentials
+from anbexact.models.logit.prior_precision import Strength, choose_strength
+from anbexact.models.logit.terms import term_name
+from anbexact.models.parameters.counts import Counts, count_families
+from anbexact.models.parameters.tables import Tables
+from anbexact.models.structure import Structure
+from anbexact.tables.row_codes import RowCodes
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
+
+NOTABLE = 0.1
+"""Entries of a direction to infinity that are below this, relative to the largest, are not named."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refit(ByFields):
+    """A network's potentials after a fit by conditional likelihood, and the record of the fit.
+
+    Attributes
+    ----------
+    potentials : tuple of Potential
+        The centre of the prior, with the observed cells shifted.
+    l2 : float
+        Precision of the prior of every shift.
+    strength : Strength or None
+        How the precision was chosen, if it was.
+    fit : Fit
+        Where the fit ended.
+    design : Design
+        The rows.
+    seconds : float
+        Wall-clock time.
+    """
+
+    potentials: Potentials
+    l2: float
+    strength: Strength | None
+    fit: Fit
+    design: Design
+    seconds: float
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the fit, and the choice of what it is penalised with, ended before the time limit."""
+        return self.fit.message != OUT_OF_TIME and (self.strength is None or self.strength.complete)
+
+    def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
+        """Return the refit with the order and the labels of its rows if statsmodels' results need them (l2 = 0)."""
+        return replace(self, design=self.design.in_order_of(rows, index)) if self.l2 == 0 else self
+
+    def diverging(self, vocabulary: Vocabulary) -> list[str]:
+        """Return the coefficients that go to infinity if the classes are separated, the steepest first."""
+        direction, c = self.fit.direction, vocabulary.class_name
+        if direction is None or c is None:
+            return []
+        found = []
+        order = np.argsort(-np.abs(direction), axis=None, kind="stable")
+        for place in order[: int((np.abs(direction) > NOTABLE).sum())]:
+            cell, of_class = divmod(int(place), direction.shape[1])
+            name = term_name(*cell_states(self.design, cell, vocabulary.states))
+            end = 1 if direction[cell, of_class] > 0 else 0
+            found.append(f"{name}: {c}={vocabulary.states[c][of_class]} -> {end}")
+        return found
+
+    def complaint(self, vocabulary: Vocabulary) -> str:
+        """Return the reason why the fit is not as requested; empty if it is."""
+        if self.fit.separated:
+            terms = self.diverging(vocabulary)
+            shown = "; ".join(terms[:5]) + (f"; and {len(terms) - 5} more" if len(terms) > 5 else "")
+            return (
+                f"the refit has no finite maximum: the classes are separated ({shown}). The coefficients returned "
+                "are on their way to infinity: use l2='auto' or a number above 0"
+            )
+        if not self.fit.converged:
+            return (
+                f"the refit did not converge: {self.fit.message or 'its gradient does not vanish'} (after "
+                f"{self.fit.iterations} iterations the largest component is {self.fit.gradient:.2g} per row)"
+            )
+        if self.strength is not None and not self.strength.complete:
+            return (
+                f"the refit has a prior that may be too strong: time_limit ended the search for its strength after "
+                f"{len(self.strength.tried)} values, and l2 is {self.l2:.4g}"
+            )
+        return ""
+
+
+def refit(
+    table: DiscreteTable,
+    structure: Structure,
+    tables: Tables,
+    *,
+    relearn: Callable[[DiscreteTable], Tables] | None = None,
+    l2: float | str = "auto",
+    effort: Effort | None = None,
+) -> Refit:
+    """Maximise the conditional log likelihood over the potentials of a network, starting from its own.
+
+    ``Σ_t w_t ln P(c_t | x_t) - l2/2 Σ (ln φ - ln θ)²`` with ``P(c | x) ∝ Π φ``: every entry φ of the class's and its
+    children's tables has a Gaussian prior of precision l2 around the log of the network's θ. Entries without rows
+    stay at θ.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows; its vocabulary must be that of the network.
+    structure, tables
+        The network.
+    relearn : callable, optional
+        Takes a table of some rows and returns the network's tables as learned from these; needed with ``l2="auto"``
+        if ``tables`` were learned from the rows of ``table``.
+    l2 : float or "auto", default "auto"
+        Precision of the prior; 0 for none; ``"auto"``: by cross-validation.
+    effort : Effort, optional
+        Limits of the fit.
+
+    Raises
+    ------
+    ValueError
+        For an ``l2`` or ``max_iter`` that is not allowed, or a network with zeros.
+    """
+    l2 = check_l2(l2)
+    effort = effort or Effort()
+    check_max_iter(effort.max_iter)
+    deadline = Deadline(effort.time_limit)
+    centre = network_potentials(tables, structure)
+    design = make_design(table, class_families(structure))
+
+    def learned(weights: Floats) -> Potentials:
+        if relearn is None:
+            return centre
+        return network_potentials({**tables, **relearn(design.table(weights, table.vocabulary))}, structure)
+
+    strength, start = None, None
+    with one_blas_thread():
+        if l2 == "auto":
+            strength, start = choose_strength(
+                design,
+                learned,
+                threads=effort.threads,
+                deadline=Deadline(effort.time_limit and effort.time_limit / 2),
+                progress=effort.progress,
+            )
+            l2 = strength.l2
+        stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
+        found = fit(design, centre, float(l2), start=start, stop=stop)
+    if effort.progress is not None:
+        effort.progress("refit", 1.0)
+    moved = design.shifted(centre, found.shift)
+    return Refit(moved, float(l2), strength, found, design, deadline.elapsed)
+
+
+def check_l2(l2: Any) -> float | str:
+    """Refuse a value that is not a precision of a prior."""
+    if isinstance(l2, str) and l2 == "auto":
+        return l2
+    if isinstance(l2, bool | str) or not isinstance(l2, Real) or not 0 <= float(l2) < float("inf"):
+        raise ValueError(f"l2 must be 'auto' or a finite number, 0 or more, not {l2!r}")
+    return float(l2)
+
+
+def check_max_iter(max_iter: Any) -> None:
+    """Refuse a value that is not a number of iterations."""
+    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or int(max_iter) < 1:
+        raise ValueError(f"max_iter must be a whole number above 0, not {max_iter!r}")
+
+
+def blanket_counts(table: DiscreteTable, structure: Structure) -> Counts:
+    """Return the counts of the families that the class is part of; the table may lack other variables."""
+    families = class_families(structure)
+    return {name: family for name, family in count_families(table, _blanket(structure)).items() if name in families}
+
+
+def same_counts(one: Counts, other: Counts) -> bool:
+    """Return whether counts of the same families are equal, up to rounding."""
+    return all(
+        np.array_equal(family.cells, other[name].cells)
+        and np.allclose(family.weights, other[name].weights, rtol=1e-9, atol=0)
+        for name, family in one.items()
+    )
+
+
+def _blanket(structure: Structure) -> Structure:
+    """Return the class and its Markov blanket, the variables without the class in their family as roots."""
+    families = class_families(structure)
+    names = dict.fromkeys(name for features in families.values() for name in features)
+    parents = {name: structure.parents[name] if name in families else () for name in (*names, structure.class_name)}
+    return Structure(structure.class_name, parents, structure.score, structure.certificate)

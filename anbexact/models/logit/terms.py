@@ -1,0 +1,93 @@
+"""Coefficients of the potentials in the reference coding of multinomial logistic regression.
+
+``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]`` for every class a other than the first. S
+runs over the sets of features that share a family with the class, and f over the joint states of S in which no
+feature has its first state (Feelders and Ivanovs, section 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.models.logit.potentials import Floats, Potential, Potentials, Shape
+
+IndexSet = tuple[Hashable, ...]
+INTERCEPT = "(intercept)"
+
+
+def index_sets(families: Collection[Sequence[Hashable]], features: Sequence[Hashable]) -> tuple[IndexSet, ...]:
+    """Return all subsets of the families, each once: smaller ones first, then in the order of the features."""
+    place = {name: j for j, name in enumerate(features)}
+    found = {
+        subset
+        for family in families
+        for size in range(len(family) + 1)
+        for subset in combinations(sorted(place[name] for name in family), size)
+    }
+    return tuple(tuple(features[j] for j in subset) for subset in sorted(found, key=lambda s: (len(s), s)))
+
+
+def count_terms(sets: Collection[IndexSet], shape: Shape) -> int:
+    """Return the number of coefficients for each class other than the first."""
+    return sum(prod(shape[name] - 1 for name in of_set) for of_set in sets)
+
+
+def term_name(variables: Sequence[Hashable], states: Sequence[Any]) -> str:
+    """Return ``x=1 & y=0`` for joint states, ``(intercept)`` for an empty set."""
+    return " & ".join(f"{name}={state}" for name, state in zip(variables, states, strict=True)) or INTERCEPT
+
+
+def assignments(of_set: IndexSet, states: Mapping[Hashable, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Return the joint states of the features of a set in which none has its first state, in the order of terms."""
+    return product(*(states[name][1:] for name in of_set))
+
+
+def coefficients(potentials: Potentials, sets: Sequence[IndexSet]) -> list[Floats]:
+    """Return β_S for every S, shape (*states but the first, classes but the first).
+
+    β_S is the sum, over the potentials with all of S among their features, of the alternating sum over T ⊆ S of the
+    log ratio at the state that f has on T and the first state elsewhere.
+    """
+    found: dict[IndexSet, Floats] = {}
+    wanted = {frozenset(of_set): of_set for of_set in sets}
+    for potential in potentials:
+        changes = _interactions(potential)
+        axes = range(len(potential.features))
+        for size in range(len(potential.features) + 1):
+            for chosen in combinations(axes, size):
+                of_set = wanted[frozenset(potential.features[axis] for axis in chosen)]
+                part = changes[tuple(slice(1, None) if axis in chosen else 0 for axis in axes)]
+                own = [potential.features[axis] for axis in chosen]
+                part = part.transpose(*(own.index(name) for name in of_set), -1 + part.ndim)
+                found[of_set] = found[of_set] + part if of_set in found else part
+    return [found[of_set] for of_set in sets]
+
+
+def _interactions(potential: Potential) -> Floats:
+    """Return the log ratios to the first class, every feature's axis replaced by differences to its first state."""
+    changes = potential.logs[..., 1:] - potential.logs[..., :1]
+    for axis in range(len(potential.features)):
+        moved = np.moveaxis(changes, axis, 0)
+        moved[1:] -= moved[:1]
+    return changes
+
+
+def seen_terms(
+    of_set: IndexSet, cells: npt.NDArray[np.int64], family: Sequence[Hashable], shape: Shape
+) -> npt.NDArray[np.int64]:
+    """Return which terms of a set occur in the observed cells of a family that contains it: ascending positions."""
+    if not of_set:
+        return np.zeros(min(len(cells), 1), dtype=np.int64)
+    codes = dict(zip(family, np.unravel_index(cells, [shape[name] for name in family]), strict=True))
+    flat = np.zeros(len(cells), dtype=np.int64)
+    occurs = np.ones(len(cells), dtype=bool)
+    for name in of_set:
+        occurs &= codes[name] > 0
+        flat = flat * (shape[name] - 1) + codes[name] - 1
+    return np.unique(flat[occurs])

@@ -1,0 +1,229 @@
+"""Networks in which continuous columns are modelled by a universal measure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from anbexact.models.network.cells import Axes, Levels
+from anbexact.models.network.densities import Densities, DensityAtCodes, family_densities
+from anbexact.models.network.density_posterior import DensityPosterior
+from anbexact.models.network.explanation_terms import Family, Grounds
+from anbexact.models.network.network import Network, TableNetwork
+from anbexact.models.network.probable_levels import (
+    cell_tables,
+    finest_levels,
+    most_probable_levels,
+    most_probable_tables,
+)
+from anbexact.models.parameters.counts import Counts, FamilyCounts
+from anbexact.models.structure import Structure
+from anbexact.scores import Universal
+from anbexact.tables.cuts import Cuts, interval_names
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DensityNetwork(Network):
+    """A network in which continuous columns are modelled by a universal measure.
+
+    Attributes
+    ----------
+    densities : dict
+        The density of every variable given its parents (:class:`~anbexact.models.network.densities.FamilyDensity`).
+    measure : Universal
+        The score, with the partitions of the continuous columns.
+
+    The other attributes are those of :class:`Network`; ``vocabulary`` and ``cut_points`` contain the cells of the
+    finest levels.
+    """
+
+    densities: Densities
+    measure: Universal
+
+    @classmethod
+    def from_counts(
+        cls,
+        vocabulary: Vocabulary,
+        structure: Structure,
+        counts: Counts,
+        levels: Mapping[Hashable, Levels],
+        measure: Universal,
+    ) -> DensityNetwork:
+        """Return the network whose densities are estimated from counts at the finest levels of every family."""
+        return cls(
+            vocabulary=vocabulary,
+            cut_points={name: partition.finest for name, partition in measure.partitions.items()},
+            structure=structure,
+            counts=counts,
+            densities=family_densities(counts, levels, measure, vocabulary),
+            measure=measure,
+        )
+
+    @cached_property
+    def _axes(self) -> Axes:
+        return Axes(self.measure, self.vocabulary)
+
+    @cached_property
+    def class_posterior(self) -> DensityPosterior:
+        """The evaluator of the joint density and the posterior probabilities of the class."""
+        return DensityPosterior(self.densities, self._axes)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free probabilities, of every family at its most probable levels: Σ_v (r_v - 1) q_v."""
+        tables = [density.most_probable_values for density in self.densities.values()]
+        return sum(values.size - values[0].size for values in tables)
+
+    @property
+    def families(self) -> Mapping[Hashable, Family]:
+        """The densities, at the codes of the finest levels."""
+        return {name: DensityAtCodes(density, self._axes) for name, density in self.densities.items()}
+
+    @property
+    def grounds(self) -> Grounds:
+        """The counts of the finest cells."""
+        return Grounds(
+            self.counts,
+            None,
+            "Intervals are not available: a universal measure has no Dirichlet posterior. Counts are those of the "
+            "finest cells, while a term averages over coarser cells, too.",
+        )
+
+    def add(self, table: DiscreteTable) -> DensityNetwork:
+        """Refuse: the levels depend on the number of rows.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError(
+            "rows cannot be added to a universal measure, whose levels depend on their number: fit all rows again"
+        )
+
+    # ---- the network with the most probable levels
+
+    @cached_property
+    def _levels(self) -> dict[Hashable, int]:
+        return most_probable_levels(self.densities)
+
+    @property
+    def discrete_cut_points(self) -> dict[Hashable, Cuts]:
+        """The cut points of :meth:`discrete`."""
+        return self._cuts_at(self._levels)
+
+    @property
+    def discrete_vocabulary(self) -> Vocabulary:
+        """The vocabulary of :meth:`discrete`."""
+        return self._with_cells(self.discrete_cut_points)
+
+    def _cuts_at(self, levels: Mapping[Hashable, int]) -> dict[Hashable, Cuts]:
+        """Return the cut points of every continuous variable at its level."""
+        return {name: partition.cuts_at(levels[name]) for name, partition in self.measure.partitions.items()}
+
+    def _with_cells(self, cut_points: Mapping[Hashable, Cuts]) -> Vocabulary:
+        """Return the vocabulary in which the states of continuous variables are the cells between cut points."""
+        states, quantities = dict(self.vocabulary.states), self.vocabulary.quantities
+        states.update({name: interval_names(cuts, quantities.get(name)) for name, cuts in cut_points.items()})
+        return replace(self.vocabulary, states=states)
+
+    def discrete(self) -> TableNetwork:
+        """Return the network in which every variable and its parents have only their most probable levels.
+
+        Each variable gets the cells of the finest level that is the most probable one in some family; see
+        :func:`~anbexact.models.network.probable_levels.most_probable_tables`.
+
+        Raises
+        ------
+        ValueError
+            If the tables would not fit into memory.
+        """
+        return TableNetwork(
+            vocabulary=self.discrete_vocabulary,
+            cut_points=self.discrete_cut_points,
+            structure=self.structure,
+            tables=most_probable_tables(self.densities, self._axes),
+        )
+
+    @cached_property
+    def _finest(self) -> dict[Hashable, int]:
+        return finest_levels(self.densities, {name: density.levels for name, density in self.densities.items()})
+
+    @property
+    def n_cells(self) -> int:
+        """Number of entries of the tables of :meth:`on_cells`."""
+        shapes = [
+            self._axes.shape(d.variables, [self._finest[v] for v in d.variables]) for d in self.densities.values()
+        ]
+        return sum(map(prod, shapes))
+
+    @property
+    def cell_cut_points(self) -> dict[Hashable, Cuts]:
+        """The cut points of :meth:`on_cells`."""
+        return self._cuts_at(self._finest)
+
+    def on_cells(self) -> TableNetwork:
+        """Return the network of the probabilities of cells, on which all densities are constant.
+
+        Given any states and cells, its class posterior is that of this network given values within these cells.
+
+        Raises
+        ------
+        ValueError
+            If the tables would not fit into memory.
+        """
+        return TableNetwork(
+            vocabulary=self._with_cells(self.cell_cut_points),
+            cut_points=self.cell_cut_points,
+            structure=self.structure,
+            tables=cell_tables(self.densities, self._axes),
+        )
+
+    def discrete_codes(self, codes: CodeArray) -> CodeArray:
+        """Return codes of the finest levels as codes of the cells of :meth:`discrete`."""
+        own = codes.copy()
+        for j, name in enumerate(self.vocabulary.features):
+            if name in self.measure.partitions:
+                cells = self.measure.partitions[name].cell_at(self._levels[name])
+                own[j] = np.where(codes[j] < 0, codes[j], cells[codes[j]])
+        return own
+
+    def discrete_counts(self) -> Counts | None:
+        """Return the counts of the cells of :meth:`discrete`."""
+        if self.counts is None:
+            return None
+        return {name: self._coarse(family) for name, family in self.counts.items()}
+
+    def _coarse(self, family: FamilyCounts) -> FamilyCounts:
+        """Return counts of the finest cells as those of the cells of :meth:`discrete`."""
+        codes = list(np.unravel_index(family.cells, family.shape))
+        for axis, name in enumerate(family.variables):
+            if name in self.measure.partitions:
+                codes[axis] = self.measure.partitions[name].cell_at(self._levels[name])[codes[axis]].astype(np.intp)
+        shape = tuple(self.discrete_vocabulary.arity(name) for name in family.variables)
+        cells, inverse = np.unique(np.ravel_multi_index(tuple(codes), shape), return_inverse=True)
+        weights = np.bincount(inverse.reshape(-1), family.weights, len(cells)).astype(np.float64, copy=False)
+        return FamilyCounts(family.name, family.parents, shape, cells.astype(np.int64), weights)
+
+    def level_cost(self, table: DiscreteTable, n_jobs: int | None = None) -> float:
+        """Return by how much the mean log loss of rows rises in :meth:`discrete`; nats per row.
+
+        NaN if the tables of the discrete network would not fit into memory.
+        """
+        try:
+            discrete = self.discrete()
+        except ValueError:
+            return float("nan")
+        codes = np.stack([table.column(name) for name in self.vocabulary.features])
+        truth = table.column(self.vocabulary.class_name)[:, None].astype(np.intp)
+        before, after = (
+            np.take_along_axis(network.log_posterior(rows, n_jobs), truth, axis=1)[:, 0]
+            for network, rows in ((self, codes), (discrete, self.discrete_codes(codes)))
+        )
+        return float(table.weights @ (before - after) / table.weight_sum)

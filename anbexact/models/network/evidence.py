@@ -1,0 +1,127 @@
+"""Partial evidence: the values of some features, and the class posterior given only these."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._runtime.units import with_article
+from anbexact.models.model import Model
+from anbexact.tables.reader import Reader
+from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
+
+MOST_SHOWN = 12
+"""Maximum number of states, or names of features, that a message lists."""
+
+
+def read_evidence(evidence: object, values: Mapping[str, Any] | None = None) -> dict[Hashable, Any]:
+    """Return the known values by feature, from a mapping (or a row of a frame) and from keywords.
+
+    Raises
+    ------
+    TypeError
+        If ``evidence`` is not a mapping.
+    ValueError
+        If a feature is in both.
+    """
+    if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
+        raise TypeError(f"evidence must map features to values, not be {with_article(type(evidence).__name__)}")
+    given = {} if evidence is None else dict(evidence.items())
+    twice = [name for name in values or {} if name in given]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is in the evidence twice, in the mapping and as a keyword")
+    return {**given, **(values or {})}
+
+
+def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray:
+    """Return the codes of the given values of some features, shape (features,); the others are ``MISSING``.
+
+    Values are read as the cells of a frame are.
+
+    Raises
+    ------
+    ValueError
+        If a name is not a feature, or a value is missing or not a state of its feature.
+    """
+    vocabulary = reader.vocabulary
+    features = list(vocabulary.features)
+    for name in evidence:
+        if name == vocabulary.class_name:
+            raise ValueError(
+                f"the class {name!r} is among the evidence: leave it out, because its posterior is computed"
+            )
+        if name not in features:
+            raise ValueError(f"{name!r} is not a feature of the classifier; its features are {_listed(features)}")
+    rules = reader.missing_rules
+    for name, value in evidence.items():
+        if rules[name] != "own_state" and is_missing(value):
+            raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
+    without_errors = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
+    lenient = replace(reader, handle_unknown="marginalize", missing_rules=without_errors)
+    columns = list(getattr(reader.estimator, "feature_names_in_", features))
+    row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about types and names, which are refused below or known
+        codes = lenient.codes(pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False)))[:, 0].copy()
+    for j, name in enumerate(features):
+        if name not in evidence:
+            codes[j] = MISSING
+        elif codes[j] == UNKNOWN or codes[j] == MISSING:
+            _refuse(name, evidence[name], list(vocabulary.observed_states(name)), name in vocabulary.own_missing)
+    return codes
+
+
+def _refuse(name: Hashable, value: Any, states: list[Any], own_missing: bool) -> None:
+    alike = [state for state in states if str(state) == str(value)]
+    missing = ", and None for a missing cell" if own_missing else ""
+    advice = f"its states: {_listed(states)}{missing}"
+    if alike:
+        advice = f"did you mean {alike[0]!r} ({type(alike[0]).__name__})?"
+    shown = f"{value!r} ({type(value).__name__})" if alike else repr(value)
+    raise ValueError(f"{shown} is not a state of {name!r}; {advice}")
+
+
+def _listed(items: list[Any]) -> str:
+    rest = len(items) - MOST_SHOWN
+    return ", ".join(map(repr, items[:MOST_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
+
+
+def posterior_of_logs(
+    log_joint: npt.NDArray[np.float64], classes: tuple[Any, ...], name: Hashable, evidence: Mapping[Hashable, Any]
+) -> pd.Series[float]:
+    """Return probabilities in proportion to exp(log_joint), labelled.
+
+    Raises
+    ------
+    ValueError
+        If all of them are 0.
+    """
+    if log_joint.max() == -np.inf:
+        shown = ", ".join(f"{feature} = {value!r}" for feature, value in evidence.items())
+        raise ValueError(
+            f"the evidence {shown} has probability 0 in this network, so the class posterior is undefined"
+        )
+    joint = np.exp(log_joint - log_joint.max())
+    return pd.Series(joint / joint.sum(), index=pd.Index(classes, dtype=object), name=name)
+
+
+def query_network(
+    model: Model, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
+) -> pd.Series[float]:
+    """Return P(class | some cells), labelled; the evidence is a mapping, keywords or both.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`read_evidence`, :func:`code_evidence` and :func:`posterior_of_logs` do.
+    """
+    known = read_evidence(evidence, values)
+    logs = model.log_joint(code_evidence(reader, known)[:, None], n_jobs=1)[0]
+    class_name = model.vocabulary.class_name
+    return posterior_of_logs(logs, model.vocabulary.states[class_name], class_name, known)

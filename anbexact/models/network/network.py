@@ -1,0 +1,252 @@
+"""Networks as immutable values: what was learned from a table, and the answers that follow from it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from anbexact._runtime.displayed import Displayed
+from anbexact.models.model import Model
+from anbexact.models.network.estimation import Estimation
+from anbexact.models.network.explain import explain_rows
+from anbexact.models.network.explanation import Explanations
+from anbexact.models.network.explanation_terms import Family, Grounds
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.counts import Counts, count_families
+from anbexact.models.parameters.tables import Tables
+from anbexact.models.structure import Certificate, Structure
+from anbexact.scores.capabilities import scores_structures
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.reader import Rows
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Network(Model, Displayed):
+    """A Bayesian network with a class: a structure and, for every variable, its distribution given its parents.
+
+    Networks are immutable; estimators have one as ``model_``. It is a :class:`TableNetwork` if all variables are
+    discrete or discretised, and a :class:`DensityNetwork` if columns are modelled by a universal measure.
+
+    Attributes
+    ----------
+    structure : Structure
+        The graph, with its score and certificate.
+    counts : dict or None
+        Weighted counts of every variable with its parents; None for a network whose tables were given.
+
+    ``vocabulary`` and ``cut_points`` are those of :class:`Model`.
+    """
+
+    structure: Structure
+    counts: Counts | None = None
+
+    @property
+    @abstractmethod
+    def families(self) -> Mapping[Hashable, Family]:
+        """The conditional distributions, whose logarithms add up to the log joint probability."""
+
+    @property
+    @abstractmethod
+    def grounds(self) -> Grounds:
+        """The counts behind the distributions, for explanations."""
+
+    @abstractmethod
+    def discrete(self) -> TableNetwork:
+        """Return the network with conditional tables: this one, or the one with only the most probable levels."""
+
+    @property
+    @abstractmethod
+    def discrete_vocabulary(self) -> Vocabulary:
+        """The vocabulary of :meth:`discrete`."""
+
+    @property
+    @abstractmethod
+    def discrete_cut_points(self) -> Mapping[Hashable, Cuts]:
+        """The cut points of :meth:`discrete`."""
+
+    @abstractmethod
+    def discrete_counts(self) -> Counts | None:
+        """Return the counts in the vocabulary of :meth:`discrete`; None if the tables were given."""
+
+    def __repr__(self) -> str:
+        n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
+        return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
+
+    def explain(self, rows: Rows, label: Any = None, against: Any = None) -> Explanations:
+        """Return, for every row, what each feature adds to the log odds of one class against another.
+
+        See :func:`~anbexact.models.network.explain.explain_rows`.
+        """
+        return explain_rows(rows, self.class_posterior, self.families, self.vocabulary, self.grounds, label, against)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TableNetwork(Network):
+    """A network of discrete variables.
+
+    Attributes
+    ----------
+    tables : dict
+        P(variable | parents) of every variable.
+    estimation : Estimation or None
+        How the tables follow from ``counts``; None, like ``counts``, if the tables were given.
+
+    The other attributes are those of :class:`Network`.
+    """
+
+    tables: Tables
+    estimation: Estimation | None = None
+
+    @classmethod
+    def from_counts(
+        cls,
+        vocabulary: Vocabulary,
+        structure: Structure,
+        counts: Counts,
+        cut_points: Mapping[Hashable, Cuts],
+        estimation: Estimation,
+    ) -> TableNetwork:
+        """Return the network whose tables are estimated from counts."""
+        return cls(
+            vocabulary=vocabulary,
+            cut_points=cut_points,
+            structure=structure,
+            counts=counts,
+            tables=estimation.tables(counts, structure.class_name),
+            estimation=estimation,
+        )
+
+    @cached_property
+    def class_posterior(self) -> Posterior:
+        """The evaluator of the joint and posterior probabilities of the class."""
+        return Posterior(self.tables, self.structure.class_name, self.vocabulary.features)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free probabilities: Σ_v (r_v - 1) q_v, with r_v states and q_v joint states of the parents."""
+        return sum(table.values.size - table.values[0].size for table in self.tables.values())
+
+    @property
+    def families(self) -> Tables:
+        """The conditional tables."""
+        return self.tables
+
+    @property
+    def grounds(self) -> Grounds:
+        """The counts, and the smoothing of posterior means."""
+        if self.counts is None or self.estimation is None:
+            note = "Counts and intervals are not available: the tables of this network were given, not estimated."
+            return Grounds(None, None, note)
+        if self.estimation.rule == "eap":
+            return Grounds(self.counts, self.estimation.smoothing)
+        note = (
+            f"Intervals are not available: tables by parameters={self.estimation.rule!r} have no Dirichlet posterior."
+        )
+        return Grounds(self.counts, None, note)
+
+    def discrete(self) -> TableNetwork:
+        """Return this network."""
+        return self
+
+    @property
+    def discrete_vocabulary(self) -> Vocabulary:
+        """The vocabulary."""
+        return self.vocabulary
+
+    @property
+    def discrete_cut_points(self) -> Mapping[Hashable, Cuts]:
+        """The cut points."""
+        return self.cut_points
+
+    def discrete_counts(self) -> Counts | None:
+        """Return the counts."""
+        return self.counts
+
+    def add(self, table: DiscreteTable) -> TableNetwork:
+        """Return the network with the rows of another table of the same vocabulary added.
+
+        Counts add up, so the tables are those of all rows; structure, states and equivalent sample sizes do not
+        change.
+
+        Raises
+        ------
+        ValueError
+            If the tables were given, so that there are no counts to add to.
+        """
+        if self.counts is None or self.estimation is None:
+            raise ValueError(
+                "rows cannot be added: the tables of this network were given, not estimated from counts. "
+                "Call fit to count rows."
+            )
+        return self._with(count_families(table, self.structure), self.estimation)
+
+    def without_rows(self) -> TableNetwork:
+        """Return the network with all counts 0: its tables are those of the prior.
+
+        Raises
+        ------
+        ValueError
+            If the network has no counts.
+        """
+        if self.counts is None or self.estimation is None:
+            raise ValueError("the tables of this network were given, not estimated from counts")
+        counts = {
+            name: replace(own, cells=own.cells[:0], weights=own.weights[:0]) for name, own in self.counts.items()
+        }
+        structure = Structure.given(self.structure.class_name, self.structure.parents, 0.0)
+        return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, self.estimation)
+
+    def merge(self, other: TableNetwork) -> TableNetwork:
+        """Return the network of the rows of both, which were counted separately.
+
+        Both must have the same variables, states, cut points, arcs and equivalent sample sizes; their counts are
+        added up.
+
+        Raises
+        ------
+        ValueError
+            If they differ in one of these, which the message names, have no counts, or have a score that does not
+            follow from counts.
+        """
+        if self.counts is None or self.estimation is None or other.counts is None or other.estimation is None:
+            raise ValueError("networks whose tables were given, not estimated from counts, cannot be merged")
+        pairs = {
+            "variables": (self.vocabulary.names, other.vocabulary.names),
+            "states": (self.vocabulary, other.vocabulary),
+            "cut points": (_plain(self.cut_points), _plain(other.cut_points)),
+            "arcs": (dict(self.structure.parents), dict(other.structure.parents)),
+            "score, equivalent sample size or rule of the tables": (True, self.estimation.same_as(other.estimation)),
+        }
+        unlike = [what for what, (own, others) in pairs.items() if own != others]
+        if unlike:
+            raise ValueError(
+                f"the networks do not have the same {unlike[0]}: learn one from some of the rows, and let "
+                "partial_fit of its without_rows() count the others"
+            )
+        return self._with(other.counts, self.estimation)
+
+    def _with(self, added: Counts, estimation: Estimation) -> TableNetwork:
+        """Return the network with counts added."""
+        assert self.counts is not None
+        if scores_structures(estimation.score):
+            raise ValueError(
+                f"rows cannot be added, because the {estimation.score.name} score of all rows does not follow from "
+                "counts: fit again with all rows"
+            )
+        counts = {name: family + added[name] for name, family in self.counts.items()}
+        total = sum(
+            estimation.score.local_score(family.table(self.vocabulary), name, family.parents)
+            for name, family in counts.items()
+        )
+        certificate = Certificate.unknown("learned from earlier rows, not searched again")
+        structure = Structure(self.structure.class_name, self.structure.parents, total, certificate)
+        return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, estimation)
+
+
+def _plain(cut_points: Mapping[Hashable, Cuts]) -> dict[Hashable, list[float]]:
+    return {name: cuts.tolist() for name, cuts in cut_points.items()}

@@ -1,0 +1,118 @@
+"""Conditional tables in which every row is shrunk to the same row with one parent fewer.
+
+    θ_d(k | j) = (n_jk + m_dj θ_{d-1}(k | j')) / (n_j + m_dj),  m_dj = m_d T_j^γ,  θ_{-1} = 1 / r
+
+Here j is a joint state of the first d parents, j' is the same without the last of them, r is the number of states of
+the variable, and T_j is how many of them occur with j (1 if none does). Parents are ordered by their information: the
+class first, then the others by conditional mutual information with the variable, given the class. Every variable has
+its own strengths m_0, m_1, ...; those of the same depth are similar
+(:func:`~anbexact.models.parameters.strengths.best_strengths`). The exponent γ is the same for all. With γ = 0, all
+joint states of the first d parents have the same strength; with γ = 1, a joint state with several states of the
+variable is shrunk more than one that seems to determine it, as in the smoothing of Witten and Bell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+from scipy.special import xlogy
+
+from anbexact.models.parameters.counts import FamilyCounts
+from anbexact.models.parameters.tables import ConditionalTable, Tables
+
+MOST_STATES = 10_000
+"""Number of joint states up to which all are counted; beyond, only those that occur."""
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """How strongly the rows of hierarchical tables are shrunk.
+
+    Attributes
+    ----------
+    of_variables : mapping
+        m_0, m_1, ... of every variable, above 0, in rows: one for every number of parents up to its own.
+    exponent : float
+        γ, by which m grows with the number of states that occur.
+    """
+
+    of_variables: Mapping[Hashable, tuple[float, ...]] = field(default_factory=dict)
+    exponent: float = 0.0
+
+
+def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashable, ...]:
+    """Return the parents of a family: the class first, then by I(variable; parent | class), the largest first.
+
+    If the class is not among the parents, by mutual information. Ties keep the order of ``family.parents``.
+    """
+    others = [name for name in family.parents if name != class_name]
+    given = [class_name] if class_name in family.parents else []
+    codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
+    arities = dict(zip(family.variables, family.shape, strict=True))
+
+    def concentration(names: Sequence[Hashable]) -> float:
+        """Return Σ w ln w over the joint states of some variables of the family, of weights w."""
+        flat = np.zeros(len(family.cells), dtype=np.int64)
+        for name in names:
+            flat = flat * arities[name] + codes[name]
+        n_states = prod(arities[name] for name in names)
+        if n_states > MOST_STATES:
+            flat, n_states = np.unique(flat, return_inverse=True)[1].reshape(-1), 0
+        weights = np.bincount(flat, family.weights, n_states)
+        return float(xlogy(weights, weights).sum())
+
+    alone = concentration(given) - concentration([family.name, *given])
+    total = family.weights.sum()
+
+    def information(parent: Hashable) -> float:
+        """Return the information per unit of weight, without noise of rounding that would decide between ties."""
+        together = concentration([family.name, parent, *given]) - concentration([parent, *given])
+        return round(float((alone + together) / total), 12) if total else 0.0
+
+    known = {parent: information(parent) for parent in others}
+    return (*given, *sorted(others, key=lambda parent: -known[parent]))
+
+
+def hierarchical_tables(
+    counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, strengths: Strengths
+) -> Tables:
+    """Return the tables; see the module.
+
+    Parameters
+    ----------
+    counts : mapping
+        Weighted counts of every family.
+    class_name : Hashable
+        The class.
+    strengths : Strengths
+        Those of all variables.
+
+    Returns
+    -------
+    dict
+        A table for every variable, in the order of ``counts``.
+
+    References
+    ----------
+    Petitjean, Buntine, Webb and Zaidi, *Accurate parameter estimation for Bayesian network classifiers using
+    hierarchical Dirichlet processes*, Machine Learning 107 (2018), who sample the strengths. Witten and Bell, *The
+    zero-frequency problem: estimating the probabilities of novel events in adaptive text compression*, IEEE
+    Transactions on Information Theory 37 (1991), method C, has m = T.
+    """
+    tables = {}
+    for name, family in counts.items():
+        order = ordered_parents(family, class_name)
+        dense = family.dense().transpose([0, *(1 + family.parents.index(parent) for parent in order)])
+        values = np.full(dense.shape[0], 1.0 / dense.shape[0])
+        for depth in range(len(order) + 1):
+            joint = dense.sum(axis=tuple(range(depth + 1, dense.ndim)))
+            occurring = np.maximum((joint > 0).sum(axis=0), 1)
+            strength = strengths.of_variables[name][depth] * occurring**strengths.exponent
+            coarser = values[..., None] if depth else values
+            values = (joint + strength * coarser) / (joint.sum(axis=0) + strength)
+        back = [0, *(1 + order.index(parent) for parent in family.parents)]
+        tables[name] = ConditionalTable(name, family.parents, np.ascontiguousarray(values.transpose(back)))
+    return tables

@@ -1,0 +1,215 @@
+"""The amount of smoothing of conditional tables, chosen by predicting rows from other rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
+from anbexact.models.structure import Structure
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
+
+LEAST_SMOOTHING = 0.1
+"""Smallest equivalent sample size that is tried; the largest is the total weight, at least 100, or beyond if best."""
+N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
+"""Number of equivalent sample sizes that are tried on held-out rows: up to the total weight, and beyond it."""
+MOST_PREDICTED = 100_000
+"""Maximum number of distinct rows that are predicted; if there are more, this many at even distances."""
+BLOCK_CELLS = 1 << 22
+"""Rows times classes that are processed at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Counts of a family that contains the class, by joint state of its other variables and by class.
+
+    ``state`` is the joint state of every row, ``cells[u, c]`` the weight of joint state u with class c, and, where
+    the class is a parent, ``given[g, c]`` that of the parents' states alone, g = ``parents[u]``.
+    """
+
+    state: npt.NDArray[np.int64]
+    cells: Floats
+    size: int
+    given: Floats | None = None
+    parents: npt.NDArray[np.int64] | None = None
+    arity: int = 0
+
+    def log_cells(self, ess: Floats) -> Floats:
+        """Return ln θ for every cell, up to a constant over the classes; shape (sample sizes, states, classes)."""
+        prior = ess[:, None, None] / self.size
+        logs: Floats = np.log(self.cells + prior)
+        if self.given is not None and self.parents is not None:
+            logs -= np.log(self.given + prior * self.arity)[:, self.parents]
+        return logs
+
+    def logs(self, ess: float) -> tuple[Floats, Floats]:
+        """Return ln θ for every cell, and its value for a row of that cell once the row is left out."""
+        prior = ess / self.size
+        one = np.minimum(self.cells, 1.0)
+        logs = self.log_cells(np.array([ess]))[0]
+        lowered = np.log(self.cells - one + prior)
+        if self.given is not None and self.parents is not None:
+            lowered -= np.log(self.given[self.parents] - one + prior * self.arity)
+        return logs, lowered
+
+
+def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
+    """Return the families of a structure that contain the class; the others do not affect its posterior."""
+    class_name = structure.class_name
+    class_codes = table.column(class_name).astype(np.int64)
+    n_classes = table.vocabulary.arity(class_name)
+
+    def counted(names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return the joint state of every row, and the weights by joint state and class."""
+        state = table.groups(names)
+        n_states = int(state.max()) + 1
+        flat = np.bincount(state * n_classes + class_codes, table.weights, n_states * n_classes)
+        return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
+
+    families = []
+    for name, parents in structure.parents.items():
+        if class_name not in (name, *parents):
+            continue
+        size = math.prod(table.shape([name, *parents]))
+        state, cells = counted([other for other in (name, *parents) if other != class_name])
+        if name == class_name:
+            families.append(Family(state, cells, size))
+            continue
+        of_row, given = counted([other for other in parents if other != class_name])
+        of_state = np.empty(len(cells), dtype=np.int64)
+        of_state[state] = of_row
+        families.append(Family(state, cells, size, given, of_state, table.vocabulary.arity(name)))
+    return families
+
+
+class LeaveOneOut:
+    """The conditional log likelihood of a structure's EAP tables, every row predicted by the counts of the others.
+
+    Leaving a row (x, c) out lowers the counts of its own cells by 1, so nothing has to be fitted again. With
+    ``P₋(c, x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds
+    ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠ c} P(c', x)]``; families without the class cancel. Where a cell weighs less
+    than 1, all of its weight is left out. If there are more than 100,000 distinct rows, that many are predicted, at
+    even distances in their lexicographic order; all rows are counted.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows.
+    structure : Structure
+        Over the variables of the table.
+
+    Attributes
+    ----------
+    weight : float
+        Total weight of the rows that are predicted.
+    """
+
+    def __init__(self, table: DiscreteTable, structure: Structure) -> None:
+        n_rows = len(table.codes)
+        chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_PREDICTED)).astype(np.int64))
+        self._weights = table.weights[chosen]
+        self.weight = float(self._weights.sum())
+        self._class_codes = table.column(structure.class_name)[chosen].astype(np.int64)
+        self._n_classes = table.vocabulary.arity(structure.class_name)
+        self._families = [replace(family, state=family.state[chosen]) for family in class_families(table, structure)]
+
+    def log_likelihood(self, ess: float) -> float:
+        """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
+        logs = [family.logs(ess) for family in self._families]
+        n_rows, n_classes = len(self._class_codes), self._n_classes
+        step = max(1, BLOCK_CELLS // n_classes)
+        total = 0.0
+        for first in range(0, n_rows, step):
+            block = slice(first, first + step)
+            class_codes = self._class_codes[block]
+            joint = np.zeros((len(class_codes), n_classes))
+            own = np.zeros(len(class_codes))
+            for family, (of_cells, lowered) in zip(self._families, logs, strict=True):
+                joint += of_cells[family.state[block]]
+                own += lowered[family.state[block], class_codes]
+            rows = np.arange(len(own))
+            joint[rows, class_codes] = own
+            total += float(self._weights[block] @ log_softmax(joint, axis=1)[rows, class_codes])
+        return total
+
+
+def most_smoothing(table: DiscreteTable) -> float:
+    """Return the largest equivalent sample size that is tried first: the total weight, at least 100."""
+    return max(100.0, table.weight_sum)
+
+
+def most_repetitions(vocabulary: Vocabulary) -> int:
+    """Return how many features may repeat each other: those with two or more states."""
+    return sum(vocabulary.arity(name) > 1 for name in vocabulary.features)
+
+
+def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
+    """Return the equivalent sample size of the EAP tables with the highest leave-one-out conditional log likelihood.
+
+    The search is on a logarithmic scale from 0.1 to the total weight W (at least 100); the result is 1 if the value
+    makes no difference. If the best is W, the search continues up to n W, for n features with two or more states: if
+    features repeat each other, the network counts the same evidence up to n times, and only tables with that much
+    smoothing weaken it again. The structure does not change. About 14 values are tried, each at the cost of
+    predicting all training rows.
+    """
+    value, most = LeaveOneOut(table, structure).log_likelihood, most_smoothing(table)
+    best = best_on_log_scale(value, LEAST_SMOOTHING, most, first_look=8, precision=0.05)
+    n_features = most_repetitions(table.vocabulary)
+    if best < most * (1 - 1e-9) or n_features < 2:
+        return best
+    further = best_on_log_scale(value, most, most * n_features, first_look=8, precision=0.05)
+    return further if value(further) > value(best) else best
+
+
+class HeldOut:
+    """The conditional log likelihood of rows that are held out, by the EAP tables of a structure from other rows.
+
+    Parameters
+    ----------
+    learned, held_out : DiscreteTable
+        Rows to count, and rows to predict, of one vocabulary.
+    structure : Structure
+        Over the variables of the tables.
+    """
+
+    def __init__(self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure) -> None:
+        codes = np.asfortranarray(np.concatenate([learned.codes, held_out.codes]))
+        weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
+        self._families = class_families(replace(learned, codes=codes, weights=weights), structure)
+        self._first = len(learned.codes)
+        self._class_codes = held_out.column(structure.class_name).astype(np.int64)
+        self._n_classes = held_out.vocabulary.arity(structure.class_name)
+        self._weights = held_out.weights
+
+    def log_likelihoods(self, ess: Floats) -> Floats:
+        """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
+        joint = np.zeros((len(ess), len(self._class_codes), self._n_classes))
+        for family in self._families:
+            joint += family.log_cells(ess)[:, family.state[self._first :]]
+        logs = log_softmax(joint, axis=2)[:, np.arange(len(self._weights)), self._class_codes]
+        return np.asarray(logs @ self._weights)
+
+
+def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: int) -> tuple[float, float]:
+    """Return the equivalent sample size of the EAP tables that predicts all folds best, and their log likelihood.
+
+    The search is on a logarithmic scale from 0.1 to ``most``, and up to ``n_features`` times as much if ``most`` is
+    the best (see :func:`best_smoothing`); the result is 1 if the value makes no difference. The log likelihood is the
+    total over all folds, in nats, at the best of the values that were tried.
+    """
+
+    def values_at(grid: Floats) -> Floats:
+        return np.asarray(np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0))
+
+    best = best_on_log_grid(values_at, LEAST_SMOOTHING, most, points=N_HELD_OUT_SIZES)
+    if best[0] < most or n_features < 2:
+        return best
+    further = best_on_log_grid(values_at, most, most * n_features, points=N_SIZES_BEYOND)
+    return further if further[1] > best[1] else best

@@ -1,0 +1,259 @@
+"""Weights of a logarithmic pool: a convex fit to the log posteriors of rows that the members did not learn from.
+
+``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))`` with ``w_m ≥ 0``. The fit maximises
+
+    Σ_t v_t ln P(c_t | x_t) - λ/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]
+
+for rows of weight v_t, where the centre p adds up to 1 and favours members that predict well by themselves; see
+:func:`prior_centre`. The logarithm of a sum of exponentials of linear functions is convex, and the
+ridge makes the maximum unique. The biases b sum to 0 at the maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isinf, log
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp, xlogy
+
+from anbexact._runtime.arrays import Bools, Floats, Integers
+
+LEAST_LOG = -700.0
+"""The logarithm that is used for a probability that is 0, or too small for a float."""
+RIDGES = tuple(10.0 ** (k / 2) for k in range(11))
+"""Precisions of the prior of the weights to choose from."""
+MOST_STEPS = 200
+STATIONARY = 1e-10
+"""Squared Newton decrement per unit of weight at the end of a fit."""
+SUFFICIENT = 1e-4
+"""Share of the promised decrease that a step must bring."""
+NEAR_BOUND = 1e-9
+"""Weight below which a member whose weight would fall is fixed at 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutLogs:
+    """The members' predictions for rows from which they did not learn.
+
+    Attributes
+    ----------
+    logs : (rows, members, classes) float64
+        ln P_m(c | x); minus infinity and NaN count as `LEAST_LOG`.
+    codes : (rows,) intp
+        The true classes.
+    weights : (rows,) float64
+        Weights of the rows, 0 or more.
+    """
+
+    logs: Floats
+    codes: Integers
+    weights: Floats
+
+    @property
+    def log_likelihood_of_frequencies(self) -> float:
+        """Σ_t v_t ln of the share of class c_t in these rows; total in nats."""
+        of_classes = np.bincount(self.codes, self.weights)
+        return float(xlogy(of_classes, of_classes).sum() - xlogy(self.weights.sum(), self.weights.sum()))
+
+    @classmethod
+    def together(cls, parts: Sequence[HeldOutLogs]) -> HeldOutLogs:
+        """Return the rows of several folds as one."""
+        return cls(
+            np.concatenate([part.logs for part in parts]),
+            np.concatenate([part.codes for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PoolWeights:
+    """The weights of a pool's members, and the biases of its classes.
+
+    Attributes
+    ----------
+    weights : (members,) float64
+        0 or more; they need not add up to 1.
+    biases : (classes,) float64
+        Nats; they add up to 0.
+    ridge : float
+        Precision of the prior.
+    """
+
+    weights: Floats
+    biases: Floats
+    ridge: float
+
+    @classmethod
+    def equal(cls, n_members: int, n_classes: int) -> PoolWeights:
+        """Return the weights 1/M, without biases: the normalised geometric mean of the members' posteriors."""
+        return cls(np.full(n_members, 1.0 / n_members), np.zeros(n_classes), inf)
+
+    def log_posterior(self, logs: Floats) -> Floats:
+        """Return ln P(c | x), shape (rows, classes), from the members' logs, shape (rows, members, classes)."""
+        total = self.biases + np.einsum("tmc,m->tc", finite_logs(logs), self.weights)
+        return np.asarray(log_softmax(total, axis=1))
+
+    def log_likelihood(self, held_out: HeldOutLogs) -> float:
+        """Return Σ_t v_t ln P(c_t | x_t); total in nats."""
+        of_class = self.log_posterior(held_out.logs)[np.arange(len(held_out.codes)), held_out.codes]
+        return float(held_out.weights @ of_class)
+
+
+def shares(weights: Floats) -> Floats:
+    """Return the weights w_m / Σ w, which add up to 1, shape (members,); they are equal if all w are 0."""
+    total = float(weights.sum())
+    return weights / total if total else np.full(len(weights), 1.0 / len(weights))
+
+
+def finite_logs(logs: Floats) -> Floats:
+    """Return log probabilities without infinities; see `LEAST_LOG`."""
+    return np.maximum(np.nan_to_num(logs, nan=LEAST_LOG, neginf=LEAST_LOG), LEAST_LOG)
+
+
+def prior_centre(held_out: HeldOutLogs) -> Floats:
+    """Return the weights around which those of a pool are shrunk, shape (members,); they add up to 1.
+
+    ``p_m ∝ exp(-2 √N (ℓ_m - min ℓ))``, where ℓ_m is the log loss of a member, in nats per row, and N the weight of
+    the rows. These are the likelihoods of the members on held-out rows to the power 2/√N, because the difference of
+    two losses is itself uncertain by about 1/(2 √N).
+    """
+    n_members = held_out.logs.shape[1]
+    total = float(held_out.weights.sum())
+    if total <= 0:
+        return np.full(n_members, 1.0 / n_members)
+    of_truth = finite_logs(held_out.logs)[np.arange(len(held_out.codes)), :, held_out.codes]
+    losses = -(held_out.weights @ of_truth) / total
+    shares = np.exp(-2 * np.sqrt(total) * (losses - losses.min()))
+    return np.asarray(shares / shares.sum())
+
+
+def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
+    """Return the weights and biases with the largest penalised log likelihood.
+
+    Uses Newton's method on weights above 0, while the others are fixed at 0 as long as they would fall (Bertsekas
+    1982), with a line search along the projection. There are M + s unknowns for M members and s classes.
+
+    Parameters
+    ----------
+    held_out : HeldOutLogs
+        Rows that the members did not learn from.
+    ridge : float
+        λ, above 0; infinity gives the centre of the prior.
+
+    References
+    ----------
+    Bertsekas, *Projected Newton methods for optimization problems with simple constraints*, SIAM Journal on Control
+    and Optimization 20 (1982).
+    """
+    n_members, n_classes = held_out.logs.shape[1:]
+    centre = prior_centre(held_out)
+    if isinf(ridge) or not held_out.weights.any():
+        return PoolWeights(centre, np.zeros(n_classes), ridge)
+    point = np.concatenate([centre, np.zeros(n_classes)])
+    problem = _Problem(held_out, ridge, point.copy())
+    bounded = np.arange(len(point)) < n_members
+    value, gradient, hessian = problem.derivatives(point)
+    for _ in range(MOST_STEPS):
+        held = bounded & (point <= NEAR_BOUND) & (gradient > 0)
+        free = ~held
+        step = np.zeros(len(point))
+        step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+        step[held] = -point[held]
+        if -float(gradient @ step) <= STATIONARY * problem.weight_sum:
+            break
+        size = 1.0
+        while size > 1e-12:
+            tried = _projected(point + size * step, bounded)
+            if problem.value(tried) <= value + SUFFICIENT * float(gradient @ (tried - point)):
+                break
+            size /= 2
+        else:
+            break
+        point = tried
+        value, gradient, hessian = problem.derivatives(point)
+    point[bounded & (point <= NEAR_BOUND)] = 0.0
+    biases = point[n_members:]
+    return PoolWeights(point[:n_members], biases - biases.mean(), ridge)
+
+
+def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
+    """Return the Laplace approximation of the log evidence of a precision, at the weights that were fitted with it.
+
+    ``-F(w, b) + (d ln λ - ln |H|) / 2``, where F is minus the penalised log likelihood, H its Hessian, and both the
+    determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant that
+    depends on none of these.
+    """
+    n_members = len(found.weights)
+    point = np.concatenate([found.weights, found.biases])
+    centre = np.concatenate([prior_centre(held_out), np.zeros(len(found.biases))])
+    value, _, hessian = _Problem(held_out, found.ridge, centre).derivatives(point)
+    free = (np.arange(len(point)) >= n_members) | (point > 0)
+    _, log_determinant = np.linalg.slogdet(hessian[np.ix_(free, free)])
+    return -value + float(free.sum() * log(found.ridge) - log_determinant) / 2
+
+
+def fit_pool(held_out: HeldOutLogs, ridges: Sequence[float] = RIDGES) -> PoolWeights:
+    """Return the weights and biases under the precision with the highest evidence, the largest of equal ones.
+
+    With few rows, cross-validation over the folds would choose the precision by chance.
+    """
+    fits = [fit_weights(held_out, ridge) for ridge in sorted(ridges, reverse=True)]
+    return max(fits, key=lambda found: log_evidence(held_out, found))
+
+
+def _projected(point: Floats, bounded: Bools) -> Floats:
+    return np.where(bounded, np.maximum(point, 0.0), point)
+
+
+class _Problem:
+    """Minus the penalised log likelihood as a function of weights and biases, one after the other."""
+
+    def __init__(self, held_out: HeldOutLogs, ridge: float, centre: Floats) -> None:
+        counted = held_out.weights > 0
+        logs = finite_logs(held_out.logs[counted])
+        self._logs = np.ascontiguousarray(logs.transpose(0, 2, 1))  # rows, classes, members
+        self._codes, self._weights = held_out.codes[counted], held_out.weights[counted]
+        self._rows = np.arange(len(self._codes))
+        self._ridge = ridge
+        self._n_members = logs.shape[1]
+        self._centre = centre
+        self.weight_sum = float(self._weights.sum())
+
+    def _totals(self, point: Floats) -> Floats:
+        totals: Floats = self._logs @ point[: self._n_members] + point[self._n_members :]
+        return totals
+
+    def value(self, point: Floats) -> float:
+        """Return the function at a point; nats."""
+        totals = self._totals(point)
+        fit = self._weights @ (logsumexp(totals, axis=1) - totals[self._rows, self._codes])
+        return float(fit + self._ridge / 2 * np.sum((point - self._centre) ** 2))
+
+    def derivatives(self, point: Floats) -> tuple[float, Floats, Floats]:
+        """Return the function, its gradient and its Hessian at a point."""
+        totals = self._totals(point)
+        norm = logsumexp(totals, axis=1)
+        probability = np.exp(totals - norm[:, None])
+        value = float(self._weights @ (norm - totals[self._rows, self._codes]))
+        weighted = self._weights[:, None] * probability
+        means = np.einsum("tc,tcm->tm", probability, self._logs)
+        members, own = self._n_members, self._logs[self._rows, self._codes]
+        gradient = np.concatenate(
+            [
+                self._weights @ (means - own),
+                weighted.sum(axis=0) - np.bincount(self._codes, self._weights, probability.shape[1]),
+            ]
+        )
+        spread = (self._logs - means[:, None, :]).reshape(-1, members)
+        scaled = spread * weighted.reshape(-1, 1)
+        hessian = np.empty((len(point), len(point)))
+        hessian[:members, :members] = spread.T @ scaled
+        across = scaled.reshape(*probability.shape, members).sum(axis=0)
+        hessian[members:, :members] = across
+        hessian[:members, members:] = across.T
+        hessian[members:, members:] = np.diag(weighted.sum(axis=0)) - probability.T @ weighted
+        offset = point - self._centre
+        hessian[np.diag_indices(len(point))] += self._ridge
+        return value + self._ridge / 2 * float(offset @ offset), gradient + self._ridge * offset, hessian

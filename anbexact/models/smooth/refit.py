@@ -1,0 +1,261 @@
+"""Refit a network's class posterior with shapes that follow the order of states."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import one_blas_thread
+from anbexact.models.logit.curvature import Curvature
+from anbexact.models.logit.design import make_design
+from anbexact.models.logit.fit import Effort
+from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
+from anbexact.models.logit.refit import Refit, check_l2, check_max_iter
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.smooth.centre import drawn, naive_bayes
+from anbexact.models.smooth.coarser import coarser
+from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.smoothness import (
+    Smoothness,
+    by_cross_validation,
+    by_evidence,
+    by_evidence_and_feature,
+    effective_degrees,
+    tuned,
+)
+from anbexact.models.smooth.terms import (
+    INTERACTIONS,
+    KINDS,
+    Strength,
+    Strengths,
+    kinds_of,
+    ordered_features,
+    smooth_terms,
+)
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
+
+RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
+"""How the strengths can be chosen; ``docs/guides/smooth-shapes.md`` compares them."""
+FEW_UNKNOWNS = 1_000
+"""Unknowns up to which strengths are chosen on the grids of the refit."""
+STIFF = 1e6
+"""Strength from which on none is stronger."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothRefit(Refit):
+    """A refit with shapes that follow the order of states; ``l2`` is the ridge, apart from the penalty on roughness.
+
+    Attributes
+    ----------
+    smoothness : Smoothness
+        The strengths of the penalties, and how they were chosen.
+    problem : SmoothProblem
+        The rows as cells of the terms; its base has what shapes are drawn to, and ``fit.shift`` is added to that.
+    shift : (cells, classes) array
+        What the cells of the terms add to the log odds in all; sums to 0 over the classes.
+
+    The others are those of :class:`~anbexact.models.logit.refit.Refit`; ``design`` has the rows as cells of the
+    network's families.
+    """
+
+    smoothness: Smoothness
+    problem: SmoothProblem
+    shift: Floats
+
+    @property
+    def in_time(self) -> bool:
+        return super().in_time and self.smoothness.complete
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """Minus the Hessian of the penalised log likelihood at the fit."""
+        return smooth_curvature(self.problem, self.smoothness.strengths, self.fit.shift)
+
+    @cached_property
+    def effective_degrees(self) -> tuple[float, ...]:
+        """The effective degrees of freedom of every term."""
+        return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
+
+    def complaint(self, vocabulary: Any) -> str:
+        """Return why the fit is not what was asked for; nothing if it is."""
+        if self.fit.converged and not self.smoothness.complete:
+            return (
+                "the smooth refit has strengths of smoothing that may be too weak or too strong: time_limit ended "
+                f"the search for them after {self.smoothness.rounds} rounds"
+            )
+        return super().complaint(vocabulary)
+
+
+def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
+    """Refuse what is no strength of smoothing; return a number as the strength of all first differences.
+
+    Strengths above `STIFF` count as this: no shape is left at it, and far beyond it the curvature has no inverse.
+    """
+    if smooth is None or (isinstance(smooth, str) and smooth in RULES):
+        return smooth
+    given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
+    centre = given.get("centre", 0.0)
+    numbers = [
+        value
+        for strength in given.values()
+        for value in (strength.values() if isinstance(strength, Mapping) else (strength,))
+    ]
+    valid = all(type(v) is not bool and isinstance(v, Real) and 0 <= float(v) < np.inf for v in numbers)
+    if not valid or not set(given) <= {*KINDS, "centre"}:
+        raise ValueError(
+            f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
+            f"some of {', '.join(map(repr, KINDS))} to such numbers, or to such numbers by feature, and of "
+            f"'centre' to a number from 0 to 1, not {smooth!r}"
+        )
+    if isinstance(centre, Mapping) or centre > 1:
+        raise ValueError(f"the centre of smooth must be a number from 0 to 1, not {centre!r}")
+    return {
+        kind: {name: min(float(value), STIFF) for name, value in strength.items()}
+        if isinstance(strength, Mapping)
+        else min(float(strength), STIFF)
+        for kind, strength in given.items()
+    }
+
+
+def check_ridge(l2: Any) -> float:
+    """Return the ridge that is added to a penalty on roughness; refuse 0, which leaves constants of terms free."""
+    ridge = check_l2(l2)
+    if isinstance(ridge, str):
+        return RIDGE
+    if ridge == 0:
+        raise ValueError("l2 must be above 0 with smooth: the constants of shapes are not identified without it")
+    return ridge
+
+
+def check_interactions(interactions: Any) -> str:
+    """Refuse what says nothing about interactions."""
+    if not isinstance(interactions, str) or interactions not in INTERACTIONS:
+        raise ValueError(f"interactions must be one of {', '.join(map(repr, INTERACTIONS))}, not {interactions!r}")
+    return interactions
+
+
+def smooth_refit(
+    table: DiscreteTable,
+    network: TableNetwork,
+    *,
+    smooth: str | Strengths = "auto",
+    interactions: str = "families",
+    ordered: Collection[Hashable] = (),
+    ridge: float = RIDGE,
+    effort: Effort | None = None,
+) -> SmoothRefit:
+    """Maximise the conditional log likelihood of a network's rows, less a penalty on the roughness of its terms.
+
+    ``ln P(c | x) = Σ_T f_T(x_T, c) + a function of x``, over the intercept, every feature of the families that the
+    class is part of, and the interactions of these families. See :func:`~anbexact.models.smooth.fit.smooth_fit`.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows; its vocabulary must be that of the network.
+    network : TableNetwork
+        What the potentials keep the part from that no class posterior depends on.
+    smooth : {"auto", "evidence", "cv"} or mapping
+        How strengths are chosen, or what they are, by kind, or by kind and feature; ``"centre"`` is the share of the
+        log odds of naive Bayes that shapes are drawn to.
+    interactions : {"families", "pairs", "none"}
+    ordered : collection
+        Features with an order, in addition to those that were cut and those of numbers.
+    ridge : float
+        Precision of the prior of every cell, in addition to the penalty.
+    effort : Effort, optional
+        What it may take; 100 iterations by default.
+    """
+    effort = effort or Effort(max_iter=100)
+    check_max_iter(effort.max_iter)
+    check_interactions(interactions)
+    deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
+    vocabulary = network.vocabulary
+    design = make_design(table, class_families(network.structure))
+    in_order = ordered_features(vocabulary, network.cut_points, ordered)
+    terms = smooth_terms(design, vocabulary, in_order, interactions=interactions)
+    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
+    with one_blas_thread():
+        start = None
+        if isinstance(smooth, str):
+            limit = Deadline(time_limit and time_limit / 2)
+            smoothness, start = _chosen(problem, smooth, deadline=limit, progress=progress)
+        else:
+            _refuse_unknown(smooth, vocabulary)
+            given = {kind: smooth.get(kind, 0.0) for kind in kinds_of(terms)}
+            share = smooth.get("centre", 0.0)
+            assert not isinstance(share, Mapping)
+            smoothness = Smoothness(given, "given", 0, complete=True, centre=share)
+        centre = smoothness.centre * naive_bayes(problem)
+        problem = drawn(problem, centre)
+        how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline, "curvature_too": False}
+        found, _ = smooth_fit(problem, smoothness.strengths, start=None if start is None else start - centre, **how)
+    shift = found.shift + centre
+    if progress is not None:
+        progress("refit", 1.0)
+    return SmoothRefit(
+        potentials=smooth_potentials(network, problem, shift),
+        l2=ridge,
+        strength=None,
+        fit=found,
+        design=design,
+        seconds=deadline.elapsed,
+        smoothness=smoothness,
+        problem=problem,
+        shift=shift,
+    )
+
+
+def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
+    """Refuse strengths of what is not a feature."""
+    named = [name for strength in strengths.values() if isinstance(strength, Mapping) for name in strength]
+    unknown = [name for name in named if name not in vocabulary.features]
+    if unknown:
+        raise ValueError(f"smooth names {unknown[0]!r}, which is not a feature")
+
+
+def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
+    """Return the strengths that a rule chooses, and where fits start.
+
+    With many unknowns, the evidence is that on coarser grids of interactions; cross-validation takes the grids of the
+    refit.
+    """
+    if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
+        smoothness, shift = RULES[rule](problem, **how)
+        return (tuned(problem, smoothness, shift, **how) if rule == "auto" else smoothness), shift
+    coarse, new_cells = coarser(problem)
+    smoothness, shift = RULES[rule](coarse, **how)
+    start = shift[new_cells]
+    return (tuned(problem, smoothness, start, **how) if rule == "auto" else smoothness), start
+
+
+def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:
+    """Return potentials with the class posterior of the terms, as near to the network's as can be otherwise.
+
+    Every term is added to the first family that holds its features. What a potential of the network has in common
+    for all classes, the mean of its logs over them, stays: no class posterior depends on it.
+    """
+    potentials = []
+    left = list(problem.terms)
+    c = network.structure.class_name
+    for potential in network_potentials(network.tables, network.structure):
+        logs = np.repeat(potential.logs.mean(axis=-1, keepdims=True), potential.logs.shape[-1], axis=-1)
+        here = [
+            term
+            for term in left
+            if set(term.features) <= set(potential.features) and (term.axes or potential.child == c)
+        ]
+        for term in here:
+            logs += term.spread(shift[term.cells], potential.features)
+        left = [term for term in left if term not in here]
+        potentials.append(Potential(potential.child, potential.features, logs))
+    assert not left
+    return tuple(potentials)

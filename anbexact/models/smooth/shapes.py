@@ -1,0 +1,294 @@
+"""The shapes of a smooth refit: what every feature, and every interaction, adds to the log odds of the class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import gamma
+
+from anbexact._runtime.arrays import Positions
+from anbexact._runtime.displayed import Displayed, drawn
+from anbexact._runtime.tasks import one_blas_thread
+from anbexact.models.logit.potentials import Floats
+from anbexact.models.logit.refit import Refit
+from anbexact.models.smooth.functional_anova import Effect, effects
+from anbexact.models.smooth.refit import SmoothRefit
+from anbexact.models.smooth.terms import strengths_text
+from anbexact.tables.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A function of one feature, or of several, and what it adds to the log odds of a class.
+
+    Attributes
+    ----------
+    features : tuple
+        Its features; for an interaction, the axes of the arrays in this order.
+    labels : tuple of tuple of str
+        The intervals or states of every axis; a merged interval is named by its first and last.
+    label, against : Any
+        The class, and the other side of its odds: another class, or None for the geometric mean of all classes.
+    log_odds, standard_error, weight : (*groups) float64
+        In nats. Weighted by the rows (``weight``), the log odds average to 0 along every axis, for all groups of the
+        other features. The standard error is that of the Bayesian posterior given the strengths of smoothing.
+    """
+
+    features: tuple[Hashable, ...]
+    labels: tuple[tuple[str, ...], ...]
+    label: Any
+    against: Any
+    log_odds: Floats
+    standard_error: Floats
+    weight: Floats
+
+    @property
+    def name(self) -> str:
+        """The features, joined by ``" & "``."""
+        return " & ".join(map(str, self.features))
+
+
+def _shapes(
+    refitted: SmoothRefit, vocabulary: Vocabulary, contrasts: Mapping[Any, tuple[Any, Floats]]
+) -> list[Shape]:
+    """Return the shapes of all terms other than the intercept, for some contrasts of classes.
+
+    They are the effects of the functional ANOVA of the terms: see
+    :func:`~anbexact.models.smooth.functional_anova.effects`.
+
+    Parameters
+    ----------
+    refitted : SmoothRefit
+    vocabulary : Vocabulary
+    contrasts : mapping of class to (against, (classes,) float64)
+        The class or mean used for comparison, and the contrast of the classes' log odds.
+    """
+    found = []
+    made = shape_effects(refitted)
+    for label, (against, contrast) in contrasts.items():
+        values = refitted.shift @ contrast
+        covariance = refitted.curvature.covariance(contrast)
+        for effect, cells, matrix in made:
+            variance = np.einsum("ij,ij->i", matrix @ covariance[np.ix_(cells, cells)], matrix)
+            found.append(
+                Shape(
+                    effect.features,
+                    tuple(_labels(vocabulary, *axis) for axis in zip(effect.features, effect.groups, strict=True)),
+                    label,
+                    against,
+                    (matrix @ values[cells]).reshape(effect.shape),
+                    np.sqrt(np.maximum(variance, 0.0)).reshape(effect.shape),
+                    effect.weight,
+                )
+            )
+    return found
+
+
+def shape_effects(refitted: SmoothRefit) -> list[tuple[Effect, Positions, Floats]]:
+    """Return the effects of a refit, each with the positions of its cells among all shifts, and their matrix."""
+    terms, design = refitted.problem.terms, refitted.design
+    states = {name: design.states(name) for name in dict.fromkeys(name for term in terms for name in term.features)}
+    found = []
+    with one_blas_thread():
+        made = effects(terms, states, design.totals)
+    for effect in made:
+        of_terms = [np.arange(terms[place].cells.start, terms[place].cells.stop) for place in effect.parts]
+        found.append((effect, np.concatenate(of_terms), np.hstack(list(effect.parts.values()))))
+    return found
+
+
+def _labels(vocabulary: Vocabulary, feature: Hashable, groups: np.ndarray) -> tuple[str, ...]:
+    """Return the names of groups of states: a single state, or the start of the first and end of the last."""
+    states = vocabulary.states[feature]
+    found = []
+    for group in range(int(groups.max()) + 1):
+        members = [str(states[k]) for k in np.flatnonzero(groups == group)]
+        first, last = members[0], members[-1]
+        merged = first.startswith("(") and ", " in first and len(members) > 1
+        ends = f"{first.split(', ')[0]}, {last.split(', ')[-1]}"
+        found.append(ends if merged else " or ".join(dict.fromkeys([first, last])))
+    return tuple(found)
+
+
+class Shapes(Displayed, list[Shape]):
+    """The shapes of a smooth refit: main effects, then interactions, class by class."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for every cell: its term, states, class, log odds, standard error, and weight of the rows."""
+        rows = []
+        for shape in self:
+            for cell in np.ndindex(shape.log_odds.shape):
+                states = " & ".join(shape.labels[axis][k] for axis, k in enumerate(cell))
+                values = (shape.log_odds[cell], shape.standard_error[cell], shape.weight[cell])
+                rows.append((shape.name, states, shape.label, *map(float, values)))
+        return pd.DataFrame(rows, columns=["term", "states", "class", "log_odds", "standard_error", "weight"])
+
+    def plot(self, *, most: int | None = None) -> Any:
+        """Return a matplotlib figure of the shapes; see :func:`anbexact.show.figures.logit_shapes.plot_shapes`."""
+        return drawn(self, most)
+
+
+def shapes_of(
+    refitted: SmoothRefit, vocabulary: Vocabulary, classes: Sequence[Any], label: Any = None, against: Any = None
+) -> Shapes:
+    """Return the shapes of a smooth refit; see :meth:`anbexact.adapters.LogitModel.shapes`."""
+    unknown = [one for one in (label, against) if one is not None and one not in classes]
+    if unknown or (label is not None and label == against):
+        raise ValueError(
+            f"label and against must be two of the classes {list(classes)}, not {label!r} and {against!r}"
+        )
+    s = len(classes)
+    if s == 2 and label is None:
+        label = next(one for one in reversed(classes) if one != against)
+    if s == 2:
+        against = next(one for one in classes if one != label)
+    unit = np.eye(s)
+    reference = np.full(s, 1 / s) if against is None else unit[list(classes).index(against)]
+    wanted = [one for one in classes if one != against] if label is None else [label]
+    contrasts = {one: (against, unit[list(classes).index(one)] - reference) for one in wanted}
+    return Shapes(_shapes(refitted, vocabulary, contrasts))
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothResult:
+    """Inference for a smooth refit, as for generalised additive models.
+
+    Attributes
+    ----------
+    terms : DataFrame
+        By term: ``edf``, the effective degrees of freedom; ``statistic``, ``df`` and ``p_value`` of a Wald test that
+        the term is zero; ``range``, the difference between the highest and the lowest log odds of its shape
+        (:meth:`~anbexact.adapters.LogitModel.shapes`), of the class for which it is largest.
+    edf : float
+        Effective degrees of freedom of the model.
+    log_likelihood, aic : float
+        Conditional log likelihood, total in nats, and ``-2 (log_likelihood - edf)``.
+    strengths : dict
+        Strengths of smoothing.
+
+    Notes
+    -----
+    The tests follow Wood (2013): the statistic is ``fᵀ V⁻ f`` over the training rows, where V is the Bayesian
+    posterior covariance of the term's values there and V⁻ its pseudo-inverse of rank ``edf``, with the last dimension
+    counted in part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats
+    the strengths of smoothing, the structure and the cut points as given, so p-values near a threshold can be too
+    small. Because the penalty also shrinks slopes to 0, p-values of terms with little information tend to be too
+    large. Degrees of freedom and tests refer to the terms as they are penalised, in which an interaction may contain
+    a part of the effect of a single feature. Ranges refer to the shapes, in which it does not.
+
+    References
+    ----------
+    Wood, *On p-values for smooth components of an extended generalized additive model*, Biometrika 100 (2013).
+    """
+
+    terms: pd.DataFrame
+    edf: float
+    log_likelihood: float
+    aic: float
+    strengths: dict[str, Any]
+
+    def __str__(self) -> str:
+        shown = self.terms.copy()
+        shown["p_value"] = [f"{p:.2g}" for p in shown["p_value"]]
+        strengths = strengths_text(self.strengths)
+        return (
+            f"log likelihood {self.log_likelihood:.3f} nats, {self.edf:.1f} effective degrees of freedom, "
+            f"AIC {self.aic:.2f}\nstrengths of smoothing: {strengths}\n{shown.round(2).to_string()}"
+        )
+
+
+def smooth_result(refitted: SmoothRefit) -> SmoothResult:
+    """Return effective degrees of freedom and Wald tests of the terms of a smooth refit."""
+    problem, shift = refitted.problem, refitted.shift
+    rows = problem.weights.sum(axis=1)
+    s = problem.n_classes
+    contrasts = np.linalg.svd(np.eye(s) - 1 / s)[0][:, : s - 1]
+    odds = shift if s > 2 else shift[:, 1:] - shift[:, :1]
+    ranges = {
+        effect.features: float(np.ptp(matrix @ odds[cells], axis=0).max())
+        for effect, cells, matrix in shape_effects(refitted)
+    }
+    tests = {}
+    for j, (term, edf) in enumerate(zip(problem.terms, refitted.effective_degrees, strict=True)):
+        if not term.axes:
+            continue
+        weight = np.bincount(problem.cells[:, j] - term.first, rows, term.size)
+        root = np.sqrt(weight)[:, None] * (np.eye(term.size) - weight / weight.sum())
+        covariance = refitted.curvature.block(term.cells, contrasts)
+        values = (root @ shift[term.cells] @ contrasts).ravel()
+        whole = np.kron(root, np.eye(s - 1))
+        statistic, df = _wald(values, whole @ covariance @ whole.T, edf)
+        p_value = float(gamma.sf(statistic / 2, df / 2))
+        name = " & ".join(map(str, term.features))
+        tests[name] = {"edf": edf, "statistic": statistic, "df": df, "p_value": p_value}
+        tests[name]["range"] = ranges[term.features]
+    columns = ["edf", "statistic", "df", "p_value", "range"]  # also if no feature was kept
+    frame = pd.DataFrame.from_dict(tests, orient="index").reindex(columns=columns).rename_axis("term")
+    edf = float(sum(refitted.effective_degrees))
+    log_likelihood = refitted.fit.log_likelihood
+    strengths = refitted.smoothness.settings
+    return SmoothResult(frame, edf, log_likelihood, -2 * (log_likelihood - edf), strengths)
+
+
+def _wald(values: Floats, covariance: Floats, rank: float) -> tuple[float, float]:
+    """Return ``fᵀ V⁻ f`` with a pseudo-inverse of a rank that need not be whole, and that rank, at least 1."""
+    variances, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+    order = np.argsort(-variances)
+    variances, directions = variances[order], directions[:, order]
+    rank = float(min(max(rank, 1.0), (variances > 1e-10 * max(variances[0], 1e-300)).sum()))
+    share = np.clip(rank - np.arange(len(variances)), 0.0, 1.0)
+    used = share > 0
+    squares = (directions[:, used].T @ values) ** 2 / np.maximum(variances[used], 1e-300)
+    return float(share[used] @ squares), rank
+
+
+class HasShapes(ABC):
+    """A model that may be the result of a smooth refit."""
+
+    refitted: Refit | None
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary:
+        """Names and states of all variables."""
+
+    @property
+    @abstractmethod
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, the reference first."""
+
+    def shapes(self, label: Any = None, against: Any = None) -> Shapes:
+        """Return the contributions of features and interactions to the log odds of classes, with standard errors.
+
+        Their sum is that of the refit, up to a constant. They are the functional ANOVA weighted by the rows of the
+        refit (Hooker 2007): an interaction averages to 0 along every axis, so that no part of it depends on fewer of
+        its features. A family has shapes of all its subsets, or only of those that have a term if all would have more
+        than 10,000 cells.
+
+        Parameters
+        ----------
+        label : class label, optional
+            The class; by default every class, or only the second if there are two.
+        against : class label, optional
+            The class to compare it with; by default, the other class if there are two, else the geometric mean of
+            all.
+
+        Returns
+        -------
+        list of Shape
+            ``to_frame()`` has a row for every cell, ``plot()`` draws them.
+
+        Raises
+        ------
+        ValueError
+            If this is not the result of a smooth refit, or a label is not a class.
+        """
+        if not isinstance(self.refitted, SmoothRefit):
+            raise ValueError("there are no shapes: refit with smooth='auto' first")
+        return shapes_of(self.refitted, self.vocabulary, self.classes_.tolist(), label, against)

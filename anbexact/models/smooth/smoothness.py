@@ -1,0 +1,374 @@
+"""How strongly a smooth refit penalises roughness: by the Laplace evidence, by cross-validation, or by both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact.models.logit.curvature import Curvature
+from anbexact.models.logit.potentials import Floats
+from anbexact.models.smooth.fit import SmoothProblem, smooth_fit
+from anbexact.models.smooth.folds import SmoothFolds
+from anbexact.models.smooth.terms import Strengths, kinds_of
+
+START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
+"""Strengths from which the evidence is climbed."""
+WEAKEST = 1e-5
+STRONGEST = {"slope": 1e4, "curvature": 1e3, "level": 1e4, "interaction": 1e4}
+"""A shape of size 1 has a slope and a curvature of 1 to 100: at these strengths there is none left."""
+MOST_CHANGE = 3.0
+"""By how much the logarithm of a strength may change in one step."""
+SETTLED = 0.03
+"""Change of the logarithm of every strength below which they have settled."""
+OWN = 1.0
+"""Degrees of freedom that say of the strength of a feature's curvature that it is the common one."""
+OWN_SETTLED, OWN_ROUNDS = 0.1, 8
+"""The same as `SETTLED` and `ROUNDS` of strengths by feature."""
+NEGLIGIBLE = 0.1
+"""Effective degrees of freedom of a kind of penalty below which its strength may be what it is."""
+ROUNDS = 30
+PRECISION = 1e-6
+"""Squared Newton decrement per unit of weight of the fits on the way."""
+FACTORS = (0.1, 0.3, 1.0, 3.0)
+"""What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several
+classes and few rows the evidence smooths too much."""
+FEW_ROWS, MOST_WORK = 2_000, 20_000_000
+"""Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows."""
+LITTLE_WORK = 200_000
+"""`pass_work` up to which slopes without curvature are tried: their fits take five to ten times as long as others."""
+CENTRE, MORE = 0.25, (0.5, 0.75)
+"""Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; further shares that are tried."""
+SLOPES = (0.3, 0.1, 0.03, 0.01)
+"""Strengths of slopes that are tried without curvature, with few rows."""
+GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+"""Strengths that cross-validation tries."""
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """The strengths of the penalties, and how they were chosen.
+
+    Attributes
+    ----------
+    strengths : dict
+        By kind: ``"slope"`` and ``"curvature"`` of ordered main effects, ``"level"`` of others, ``"interaction"``.
+        Mappings of feature to strength if they were given so, or chosen by feature.
+    rule : {"auto", "evidence", "cv", "given"}
+    rounds : int
+        Rounds of the evidence, or strengths that cross-validation tried.
+    complete : bool
+        Whether the choice ended by itself, not as the time ran out.
+    centre : float, default 0
+        Share of the log odds of naive Bayes that shapes are drawn to.
+    """
+
+    strengths: dict[str, Any]
+    rule: str
+    rounds: int
+    complete: bool
+    centre: float = 0.0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The strengths, and the centre unless it is 0: what ``smooth`` is given as for the same penalty."""
+        return {**self.strengths, "centre": self.centre} if self.centre else dict(self.strengths)
+
+
+def by_evidence(
+    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return strengths near a maximum of the Laplace evidence, and the shifts there.
+
+    The evidence is ``ln p(classes | rows, τ) ≈ l(δ) - ½ δᵀ S_τ δ + ½ ln |S_τ| - ½ ln |H + S_τ|`` at the penalised
+    maximum δ, where H is minus the Hessian of the log likelihood l and ``S_τ = Σ_k τ_k S_k + ridge I``. Generalised
+    Fellner–Schall steps climb it: ``τ_k ← τ_k [tr(S_τ⁻¹ S_k) - tr((H + S_τ)⁻¹ S_k)] / (δᵀ S_k δ)``, all classes
+    together; steps that continue in the same direction are doubled. They end where the derivatives of the evidence
+    with H held fixed vanish; because H depends on τ, this is near the maximum, but not exactly at it. If H is too
+    large for a matrix, the trace is that of its blocks.
+
+    References
+    ----------
+    Wood and Fasiolo, Biometrics 73 (2017).
+    """
+    kinds = kinds_of(problem.terms)
+    strengths = {kind: START[kind] for kind in kinds}
+    shift = np.zeros((problem.n_cells, problem.n_classes))
+    before: dict[str, float] = {}
+    curvature: Curvature | None = None
+    settled, complete, rounds = not kinds or problem.n_classes < 2, True, 0
+    while not settled and rounds < ROUNDS:
+        found, curvature = smooth_fit(
+            problem, strengths, start=shift, near=curvature, precision=PRECISION, deadline=deadline
+        )
+        shift, rounds = found.shift, rounds + 1
+        if deadline is not None and deadline.passed:
+            complete = False
+            break
+        if progress is not None:
+            progress("strength of smoothing", rounds / ROUNDS)
+        moved, degrees = _fellner_schall(problem, strengths, shift, curvature)
+        changes = {kind: np.log(moved[kind] / strengths[kind]) for kind in kinds}
+        settled = all(abs(changes[kind]) < SETTLED or degrees[kind] < NEGLIGIBLE for kind in kinds)
+        for kind in kinds:
+            same_way = changes[kind] * before.get(kind, 0.0) > 0
+            change = np.clip(changes[kind] * (2.0 if same_way else 1.0), -MOST_CHANGE, MOST_CHANGE)
+            strengths[kind] = float(np.clip(strengths[kind] * np.exp(change), WEAKEST, STRONGEST[kind]))
+        before = changes
+    return Smoothness(strengths, "evidence", rounds, complete), shift
+
+
+def curvature_by_feature(
+    problem: SmoothProblem, chosen: Smoothness, shift: Floats, deadline: Deadline | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return strengths with one of curvature for every feature, by the evidence and a prior around the common one.
+
+    The prior of a strength τ_j is a gamma distribution of mean τ, the common strength, with `OWN` degrees of freedom,
+    whose log density by ln τ_j is ``OWN/2 · (ln τ_j - τ_j / τ)`` up to a constant. The objective is the evidence of
+    :func:`by_evidence` plus the sum of these; all other strengths stay as they are. So a step is
+    ``τ_j ← (τ_j [tr(S⁻¹ S_j) - tr((H + S)⁻¹ S_j)] + OWN) / (δᵀ S_j δ + OWN / τ)``.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+    chosen : Smoothness
+        The strengths, with a common one of curvature.
+    shift : (cells, classes) array
+        Where the fits start.
+    deadline : Deadline, optional
+    """
+    common = chosen.strengths["curvature"]
+    curved = [term for term in problem.terms if "curvature" in term.penalties]
+    strengths = {**chosen.strengths, "curvature": {term.features[0]: common for term in curved}}
+    own, rounds, complete, largest = strengths["curvature"], 0, True, np.inf
+    curvature: Curvature | None = None
+    while largest >= OWN_SETTLED and rounds < OWN_ROUNDS:
+        found, curvature = smooth_fit(
+            problem, strengths, start=shift, near=curvature, precision=PRECISION, deadline=deadline
+        )
+        shift, rounds = found.shift, rounds + 1
+        if deadline is not None and deadline.passed:
+            complete = False
+            break
+        covariance, largest = curvature.total, 0.0
+        for term in curved:
+            (name,), form, of_term = term.features, term.penalties["curvature"], shift[term.cells]
+            inverse = np.linalg.inv(term.precision(strengths, problem.ridge))
+            prior = (problem.n_classes - 1) * float(np.vdot(inverse, form))
+            gained = max(prior - float(np.vdot(covariance[term.cells, term.cells], form)), 0.0)
+            rough = float(np.vdot(of_term, form @ of_term))
+            change = np.log((own[name] * gained + OWN) / (rough + OWN / common) / own[name])
+            largest = max(largest, abs(change))
+            own[name] = float(np.clip(own[name] * np.exp(change), WEAKEST, STRONGEST["curvature"]))
+    return replace(chosen, strengths=strengths, rounds=chosen.rounds + rounds, complete=complete), shift
+
+
+def scaled(strengths: Strengths, factor: float) -> dict[str, Any]:
+    """Return all strengths times a factor."""
+    return {
+        kind: {name: value * factor for name, value in strength.items()}
+        if isinstance(strength, Mapping)
+        else strength * factor
+        for kind, strength in strengths.items()
+    }
+
+
+def _fellner_schall(
+    problem: SmoothProblem, strengths: Mapping[str, float], shift: Floats, curvature: Curvature
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the strengths after a generalised Fellner–Schall step, and the degrees of freedom that each governs."""
+    n_contrasts = problem.n_classes - 1
+    covariance = curvature.total
+    gained = dict.fromkeys(strengths, 0.0)
+    rough = dict.fromkeys(strengths, 0.0)
+    inverses: dict[bytes, Floats] = {}  # most terms have the same penalties
+    for term, precision in zip(problem.terms, problem.precisions(strengths), strict=True):
+        if not term.penalties:
+            continue
+        key = precision.tobytes()
+        if key not in inverses:
+            inverses[key] = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+        own = shift[term.cells]
+        for kind, form in term.penalties.items():
+            prior = n_contrasts * float(np.vdot(inverses[key], form))
+            posterior = float(np.vdot(covariance[term.cells, term.cells], form))
+            gained[kind] += max(prior - posterior, 0.0)
+            rough[kind] += float(np.vdot(own, form @ own))
+    moved = {
+        kind: float(np.clip(strength * max(gained[kind], 1e-10) / max(rough[kind], 1e-10), WEAKEST, STRONGEST[kind]))
+        for kind, strength in strengths.items()
+    }
+    return moved, {kind: strength * gained[kind] for kind, strength in strengths.items()}
+
+
+def by_evidence_and_feature(
+    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths of :func:`by_evidence`, with one of curvature for every feature."""
+    chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
+    if chosen.complete and sum("curvature" in term.penalties for term in problem.terms) > 1:
+        chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
+    return replace(chosen, rule="auto"), shift
+
+
+def pass_work(problem: SmoothProblem) -> int:
+    """Return the work of one pass over the rows: distinct rows times terms times classes."""
+    return len(problem.weights) * len(problem.terms) * problem.n_classes
+
+
+def tuned(
+    problem: SmoothProblem,
+    chosen: Smoothness,
+    shift: Floats,
+    *,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+) -> Smoothness:
+    """Return the strengths times a factor, and the centre, that predict left-out rows best.
+
+    Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
+    share gives way to another that predicts left-out rows better by a standard error of the difference, and, with few
+    rows and quick fits (see `LITTLE_WORK`), the penalties on slopes and curvatures to those on slopes alone. With
+    many rows and slow fits (see `MOST_WORK`), the strengths stay as they are and the centre is 0.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+    chosen : Smoothness
+        The strengths of :func:`by_evidence_and_feature`.
+    shift : (cells, classes) array
+        Where the fits start.
+    deadline, progress : optional
+    """
+    slow = problem.weights.sum() > FEW_ROWS and pass_work(problem) > MOST_WORK
+    if slow or not chosen.strengths or not chosen.complete:
+        return chosen
+    folds = SmoothFolds(problem, shift)
+    if not len(folds):
+        return replace(chosen, centre=CENTRE)
+    best, lowest = None, np.inf
+    for place, factor in enumerate(sorted(FACTORS, reverse=True)):
+        if progress is not None:
+            progress("factor of the strengths", place / len(FACTORS))
+        tried = _Tried(folds, scaled(chosen.strengths, factor), CENTRE, deadline)
+        if deadline is not None and deadline.passed:
+            return replace(chosen, complete=False)
+        lowest = min(lowest, tried.value)
+        best = tried if best is None or tried.value > best.value else best
+        if place > 1 and tried.value == lowest:
+            break  # the likelihood falls towards weaker strengths
+    assert best is not None
+    best = _with_best_centre(folds, best, deadline)
+    quick = problem.weights.sum() <= FEW_ROWS and pass_work(problem) <= LITTLE_WORK
+    if quick and "curvature" in best.strengths:
+        rough = _without_curvature(folds, best, deadline)
+        if rough.surpasses(best):
+            best = _with_best_centre(folds, rough, deadline) if rough.centre == CENTRE else rough
+    if deadline is not None and deadline.passed:
+        return replace(chosen, strengths=best.strengths, centre=CENTRE, complete=False)
+    return replace(chosen, strengths=best.strengths, centre=best.centre)
+
+
+class _Tried:
+    """Strengths and a centre, and how they predict left-out rows.
+
+    Attributes
+    ----------
+    logs : array
+        ln P of the classes of the rows.
+    value : float
+        Their log likelihood; total in nats.
+    """
+
+    def __init__(
+        self, folds: SmoothFolds, strengths: dict[str, Any], centre: float, deadline: Deadline | None
+    ) -> None:
+        self.strengths, self.centre = strengths, centre
+        self.logs = folds.logs(strengths, deadline, centre)
+        self._weights = folds.weights
+        self.value = float(self._weights @ self.logs)
+
+    def surpasses(self, other: _Tried) -> bool:
+        """Whether left-out rows are predicted better by a standard error of the difference."""
+        gains, weights = self.logs - other.logs, self._weights
+        total = float(weights @ gains)
+        return total > float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
+
+
+def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
+    """Return strengths with the share of naive Bayes that shapes are drawn to.
+
+    `CENTRE`, which ``own`` has, unless another share predicts left-out rows better by a standard error of the
+    difference.
+    """
+    found = own
+    for share in MORE:
+        other = _Tried(folds, own.strengths, share, deadline)
+        if other.value <= found.value or not other.surpasses(own):
+            break
+        found = other
+    if found is own:
+        other = _Tried(folds, own.strengths, 0.0, deadline)
+        found = other if other.surpasses(own) else own
+    return found
+
+
+def _without_curvature(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
+    """Return the best of `SLOPES` in place of the strengths of slopes and curvatures; all else is as it is."""
+    best = None
+    for slope in SLOPES:
+        tried = _Tried(folds, {**own.strengths, "slope": slope, "curvature": 0.0}, own.centre, deadline)
+        if best is not None and tried.value <= best.value:
+            break
+        best = tried
+    assert best is not None
+    return best
+
+
+def by_cross_validation(
+    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths under which rows that were left out are predicted best, and shifts to start from.
+
+    The objective is ``L(τ) = Σ_t w_t ln P(c_t | x_t; τ, fitted without the fold of t)``, total in nats, over 5 folds
+    (3 if the total weight is 2,000 or more), with penalties of first differences only. First, all kinds have the same
+    strength, each value of `GRID` from strong to weak; then only that of interactions varies. From the sixth value
+    on, a run ends where L is 2 nats below its highest value.
+    """
+    kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
+    folds = SmoothFolds(problem)
+    if not len(folds):
+        start = np.zeros((problem.n_cells, problem.n_classes))
+        return Smoothness(dict.fromkeys(kinds, GRID[0]), "cv", 0, complete=True), start
+    tried = 0
+    strengths = dict.fromkeys(kinds, GRID[0])
+    for varied in (kinds, [kind for kind in kinds if kind == "interaction"]):
+        best = -np.inf
+        chosen = strengths
+        for place, strength in enumerate(GRID if varied else ()):
+            candidate = {**strengths, **dict.fromkeys(varied, strength)}
+            value = float(folds.weights @ folds.logs(candidate, deadline))
+            tried += 1
+            if deadline is not None and deadline.passed:
+                return Smoothness(chosen, "cv", tried, complete=False), folds.mean_shift
+            if progress is not None:
+                progress("strength of smoothing", place / len(GRID))
+            if value < best - 2.0 and place >= len(GRID) // 2:
+                break
+            if value > best:
+                best, chosen = value, candidate
+        strengths = chosen
+    return Smoothness(strengths, "cv", tried, complete=True), folds.mean_shift
+
+
+def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: Curvature) -> Sequence[float]:
+    """Return the effective degrees of freedom of every term: ``tr[(H + S_τ)⁻¹ H]`` over its cells."""
+    covariance = curvature.total
+    return [
+        (problem.n_classes - 1) * term.size - float(np.vdot(covariance[term.cells, term.cells], precision))
+        for term, precision in zip(problem.terms, problem.precisions(strengths), strict=True)
+    ]

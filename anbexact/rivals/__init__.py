@@ -1,0 +1,1 @@
+"""Searches, classifiers and selectors that other people's papers propose, for comparison; nothing else needs them."""

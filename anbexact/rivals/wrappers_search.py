@@ -1,0 +1,152 @@
+"""Greedy searches for the network that predicts each row best from the other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline, check_limit
+from anbexact.models.parameters.smoothing import class_families
+from anbexact.models.structure import Structure
+from anbexact.scores.acll import check_positive
+from anbexact.search.scoring.totals import class_of
+from anbexact.tables.table import DiscreteTable
+
+Families = dict[Hashable, tuple[Hashable, ...]]
+"""The feature parents of every feature that is a child of the class, parents before children."""
+MOST_CELLS = 1 << 22
+"""Cells that the table of a family may have (32 MB): with few rows, joining might otherwise not end."""
+ROUNDING = 1e-9
+"""Relative amount by which a log likelihood must be higher to count as higher."""
+
+
+def join_forwards(features: tuple[Hashable, ...], families: Families) -> Iterator[Families]:
+    """Yield the steps of FSSJ: a feature that is not yet used is added alone, or joined to a group."""
+    groups = groups_of(families)
+    for new in features:
+        if new in families:
+            continue
+        yield {**families, new: ()}
+        for group in groups:
+            yield {**families, new: group}
+
+
+def join_backwards(_: tuple[Hashable, ...], families: Families) -> Iterator[Families]:
+    """Yield the steps of BSEJ: a feature is left out, or two groups are joined."""
+    groups = groups_of(families)
+    for old in families:
+        yield {name: tuple(p for p in of_name if p != old) for name, of_name in families.items() if name != old}
+    for k, first in enumerate(groups):
+        for second in groups[:k]:
+            joined = (*second, *first)
+            others = [group for group in groups if group not in (first, second)]
+            yield {name: group[:place] for group in (*others, joined) for place, name in enumerate(group)}
+
+
+def add_tree_arcs(features: tuple[Hashable, ...], families: Families) -> Iterator[Families]:
+    """Yield the steps of TAN-HC: an arc to a feature without a feature parent, if it closes no cycle."""
+    for child in features:
+        if families[child]:
+            continue
+        for parent in features:
+            above = parent
+            while above != child and families[above]:
+                above = families[above][0]
+            if above != child:
+                yield {**families, child: (parent,)}
+
+
+def groups_of(families: Mapping[Hashable, tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
+    """Return the groups of joined features: in a group, the parents of each are those before it."""
+    above = {name for of_name in families.values() for name in of_name}
+    last = [name for name in families if name not in above]
+    return [(*families[name], name) for name in last]
+
+
+Steps = Callable[[tuple[Hashable, ...], Families], Iterator[Families]]
+
+
+@dataclass(eq=False)
+class LeaveOneOutClimb:
+    """A climb to the network with the highest leave-one-out conditional log likelihood.
+
+    Attributes
+    ----------
+    table : DiscreteTable
+        A table with a class.
+    ess : float
+        Equivalent sample size of the tables.
+    deadline : Deadline
+        When no further step is tried.
+    """
+
+    table: DiscreteTable
+    ess: float
+    deadline: Deadline
+    _known: dict[tuple[Hashable, frozenset[Hashable]], tuple[npt.NDArray[np.int64], Floats, Floats]] = field(
+        default_factory=dict
+    )
+
+    def best(self, start: Families, steps: Steps) -> tuple[Families, float]:
+        """Return the families that no step improves, and their value; of equally good steps, the first is taken."""
+        features = self.table.vocabulary.features
+        families, value = start, self.value(start)
+        while True:
+            found, best = None, value + ROUNDING * abs(value)
+            for candidate in filter(self._fits, steps(features, families)):
+                if self.deadline.passed:
+                    break
+                its_value = self.value(candidate)
+                if its_value > best + (0.0 if found is None else ROUNDING * abs(best)):
+                    found, best = candidate, its_value
+            if found is None:
+                return families, value
+            families, value = found, best
+
+    def _fits(self, families: Families) -> bool:
+        """Whether no table has too many cells."""
+        table = self.table
+        n_classes = table.vocabulary.arity(class_of(table))
+        return all(
+            n_classes * prod(table.shape([child, *parents])) <= MOST_CELLS for child, parents in families.items()
+        )
+
+    def value(self, families: Mapping[Hashable, tuple[Hashable, ...]]) -> float:
+        """Return Σ ln P₋(c | x) over the rows, each predicted by the counts of the others; nats, total."""
+        table, class_name = self.table, class_of(self.table)
+        classes, rows = table.column(class_name).astype(np.int64), np.arange(len(table.weights))
+        logs = np.zeros((len(rows), table.vocabulary.arity(class_name)))
+        own = np.zeros(len(rows))
+        for child, parents in ((class_name, ()), *families.items()):
+            state, of_state, lowered = self._family(child, parents)
+            logs += of_state[state]
+            own += lowered[state, classes]
+        logs[rows, classes] = own
+        return float(table.weights @ (own - logsumexp(logs, axis=1)))
+
+    def _family(self, child: Hashable, parents: tuple[Hashable, ...]) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+        """Return the joint state of every row, and ln θ of every joint state and class, also with a row removed."""
+        key = child, frozenset(parents)
+        if key not in self._known:
+            class_name = class_of(self.table)
+            graph: dict[Hashable, tuple[Hashable, ...]] = {class_name: (), **dict.fromkeys(parents, ())}
+            if child != class_name:
+                graph[child] = (class_name, *parents)
+            family = class_families(self.table, Structure.given(class_name, graph))[-1]
+            self._known[key] = (family.state, *family.logs(self.ess))
+        return self._known[key]
+
+
+def learn_greedily(
+    table: DiscreteTable, start: Families, steps: Steps, *, ess: float = 1.0, time_limit: float | None = None
+) -> tuple[Families, float]:
+    """Return the families to which a climb by leave-one-out leads, and their value; see :class:`LeaveOneOutClimb`."""
+    check_positive("ess", ess)
+    check_limit("time_limit", time_limit)
+    return LeaveOneOutClimb(table, float(ess), Deadline(time_limit)).best(start, steps)

@@ -1,0 +1,91 @@
+"""The common setting of the functions of this package: the table without features of one state, and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
+from anbexact.scores import Score
+from anbexact.search.constraints import Constraints, Edge, make_constraints
+from anbexact.search.posterior.families import Work
+from anbexact.search.posterior.structures import StructureMaker
+from anbexact.search.scoring.requirements import SearchRequirements
+from anbexact.search.scoring.totals import class_of
+from anbexact.search.single_states import SingleStates
+from anbexact.tables.table import DiscreteTable
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits on the structures and the work; the attributes are parameters of the functions of this package."""
+
+    max_parents: int | None = None
+    required: Iterable[Edge] = ()
+    forbidden: Iterable[Edge] = ()
+    memory_limit: float | None = None
+    n_jobs: int | None = None
+    progress: Progress | None = None
+
+    def setting(self, table: DiscreteTable, score: Score | None, search: str, *, augmented: bool = True) -> Setting:
+        """Return the setting of a search.
+
+        Parameters
+        ----------
+        table : DiscreteTable
+            A table with a class.
+        score : Score, optional
+            BDeu by default.
+        search : str
+            Its name, for messages.
+        augmented : bool, default True
+            Whether the class is a parent of every feature; otherwise it is an ordinary variable.
+        """
+        check_limit("memory_limit", self.memory_limit)
+        accepted = SearchRequirements(search, class_free=not augmented).accept(score)
+        name = class_of(table)
+        required = tuple(self.required)
+        given = table if augmented else table.without_class()  # where even the class may have a single state
+        rest = SingleStates.of(given, accepted, required, tuple(self.forbidden))
+        work = Work(thread_count(self.n_jobs), self.progress, self.memory_limit)
+        return Setting(accepted, rest.table, self.max_parents, required, work, StructureMaker(name, augmented, rest))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The setting of a search.
+
+    Attributes
+    ----------
+    score : Score
+        The score.
+    table : DiscreteTable
+        The variables whose parents are sought, including the class if it is an ordinary variable.
+    max_parents : int, optional
+        Maximum number of parents among them.
+    required : tuple of (parent, child)
+        Arcs that every structure has.
+    work : Work
+        Threads, progress and memory.
+    maker : StructureMaker
+        Converts sets of parents to structures over all variables.
+    """
+
+    score: Any
+    table: DiscreteTable
+    max_parents: int | None
+    required: tuple[Edge, ...]
+    work: Work
+    maker: StructureMaker
+
+    def constraints(self) -> Constraints:
+        """Return the constraints on the parents, checked."""
+        features = self.table.vocabulary.features
+        return make_constraints(features, self.max_parents, self.required, self.maker.rest.forbidden)
+
+    def log_class(self, table: DiscreteTable) -> float:
+        """Return the local score of a class that is a parent of every feature, otherwise 0."""
+        return float(self.score.local_score(table, self.maker.class_name, [])) if self.maker.augmented else 0.0

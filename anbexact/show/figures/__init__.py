@@ -1,0 +1,1 @@
+"""Figures by matplotlib; :mod:`anbexact.plots` has the public names."""

@@ -1,0 +1,100 @@
+"""The score of a structure as a function of the equivalent sample size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+
+from anbexact._runtime.arrays import Floats
+from anbexact.classifiers.refitted import learned_network
+from anbexact.models.network.network import TableNetwork
+from anbexact.scores import BDeu
+from anbexact.show.figures.display import BLUE, GREY, Display, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEAST, MOST, POINTS = 0.1, 1e3, 41
+
+
+def scores_by_sample_size(network: TableNetwork, ess: Floats) -> pd.Series[float]:
+    """Return the BDeu score of a network's structure for each equivalent sample size, total in nats.
+
+    Raises
+    ------
+    ValueError
+        If the tables of the network were given, not estimated from counts.
+    """
+    if network.counts is None:
+        raise ValueError("the tables of this network were given, not estimated from counts, so it has no score")
+    tables = [(family.table(network.vocabulary), name, family.parents) for name, family in network.counts.items()]
+    totals = [
+        sum(BDeu(size).local_score(table, name, list(parents)) for table, name, parents in tables)
+        for size in ess.tolist()
+    ]
+    return pd.Series(totals, index=pd.Index(ess, name="ess"), name="score")
+
+
+class SampleSizeDisplay(Display):
+    """The BDeu score of a learned structure by equivalent sample size, with the value of the classifier.
+
+    The structure is fixed; with another sample size, another structure may be best and have a higher score.
+
+    Parameters
+    ----------
+    scores : Series
+        Scores, total in nats, by equivalent sample size.
+    chosen : float or None
+        The equivalent sample size of the classifier; None for a classifier with another score.
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> from anbexact.plots import SampleSizeDisplay
+    >>> display = SampleSizeDisplay.from_estimator(ANBClassifier(ess=1.0).fit(*load_monks(1)), ess=[1.0, 10.0])
+    >>> bool(display.scores[1.0] < display.scores[10.0])
+    True
+    """
+
+    def __init__(self, scores: pd.Series[float], chosen: float | None) -> None:
+        self.scores, self.chosen = scores, chosen
+
+    @classmethod
+    def from_estimator(cls, classifier: Any, *, ess: Any = None, ax: Axes | None = None) -> Self:
+        """Score the structure of a fitted classifier and draw.
+
+        Parameters
+        ----------
+        classifier : NetworkClassifier or RefittedClassifier
+            Fitted.
+        ess : array, optional
+            Equivalent sample sizes; by default 41 from 0.1 to 1,000.
+        ax : matplotlib ``Axes``, optional
+            Where to draw.
+
+        Raises
+        ------
+        TypeError
+            If the classifier has no network with conditional tables.
+        ValueError
+            If its tables were given, not estimated.
+        """
+        network = learned_network(classifier)
+        if network is None or not isinstance(network.model_, TableNetwork):
+            raise TypeError(f"{type(classifier).__name__} has no network with conditional tables")
+        sizes = np.geomspace(LEAST, MOST, POINTS) if ess is None else np.asarray(ess, dtype=np.float64)
+        scores = scores_by_sample_size(network.model_, sizes)
+        named = network.score_name_ == "BDeu"
+        return cls(scores, network.ess_ if named else None).plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        ax.semilogx(self.scores.index, self.scores, color=BLUE)
+        if self.chosen is not None:
+            ax.axvline(self.chosen, color=GREY, ls="--", lw=1.0, label=f"the classifier's, {self.chosen:.4g}")
+        ax.set_xlabel("equivalent sample size")
+        ax.set_ylabel("BDeu of the structure (nats)")
+        ax.spines[["top", "right"]].set_visible(False)
+        legend(ax)

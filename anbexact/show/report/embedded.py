@@ -1,0 +1,195 @@
+"""The tables of a model as an evidence panel embeds them: numbers in little-endian bytes, base64."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from anbexact._runtime.arrays import Floats
+from anbexact.explanations.background import distributions
+from anbexact.explanations.family_sum import FamilySum
+from anbexact.models.a2de import A2DE
+from anbexact.models.aode import AODE, PairCounts
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.counts import Counts, FamilyCounts
+from anbexact.show.svg.markup import UNPRINTABLE
+from anbexact.tables.vocabulary import Vocabulary
+
+MOST_EXPECTED = 4_000_000
+"""Cells of all terms, times the subsets of their features, up to which a page computes Shapley values."""
+MOST_SUMMED = 5_000
+"""Joint states of all families up to which their distribution is computed from a network without counts."""
+
+
+def described(network: TableNetwork, *, intervals: bool = True) -> dict[str, Any]:
+    """Return variables and tables as the page reads them.
+
+    A table is its logarithms, in doubles. With ``intervals``, and if it is the mean of a Dirichlet posterior, it has
+    ``totals``, in singles, too: the sum of the parameters n + α / (q r) over the states, for every joint state of the
+    parents. A total times the mean is the parameter again, so that the page can draw tables.
+    """
+    found = _variables(network.vocabulary, network.structure.class_name)
+    place = {name: k for k, name in enumerate(network.vocabulary.names)}
+    grounds = network.grounds
+    counts = grounds.counts if intervals and grounds.smoothing else None
+    found["tables"] = []
+    for name in network.vocabulary.names:
+        table = network.tables[name]
+        with np.errstate(divide="ignore"):
+            logs = np.log(table.values)
+        own = {"scope": [place[variable] for variable in table.variables], "logs": _base64(logs, "<f8")}
+        if counts is not None and grounds.smoothing:
+            own["totals"] = _base64(_totals(counts[name], grounds.smoothing), "<f4")
+        found["tables"].append(own)
+    return found
+
+
+def described_terms(source: FamilySum, network: TableNetwork) -> list[dict[str, Any]]:
+    """Return the terms of a class posterior with the distribution of their features: what Shapley values are made of.
+
+    The distribution, ``shares``, is the default background of
+    :func:`~anbexact.explanations.local.explain_locally`, times any number. A term of a table of ``network`` has the
+    place of the table's ``child``, and the axes of its shares are those of the table but the class. Another term has
+    its ``scope`` and its ``logs``, the class last. There are no terms if tables have zeros, or if it would take too
+    long to sum out their distributions.
+    """
+    try:
+        cells = [potential.logs.size << len(potential.features) for potential in source.potentials]
+        states = sum(potential.logs[..., 0].size for potential in source.potentials)
+        if sum(cells) > MOST_EXPECTED or (source.counts is None and states > MOST_SUMMED):
+            return []
+        distribution = distributions(source, None)
+    except ValueError:
+        return []
+    class_name, tables = network.structure.class_name, network.tables
+    place = {name: k for k, name in enumerate(network.vocabulary.names)}
+    terms = []
+    for potential, shares in zip(source.potentials, distribution, strict=True):
+        weights = shares * _weight(source.counts, potential.child)
+        if source.network is network:
+            axes = [name for name in tables[potential.child].variables if name != class_name]
+            weights = weights.transpose([potential.features.index(name) for name in axes])
+            term: dict[str, Any] = {"child": place[potential.child]}
+        else:
+            scope = [place[name] for name in potential.features]
+            term = {"scope": scope, "logs": _base64(potential.logs, "<f8")}
+        terms.append(term | _numbers("shares", weights))
+    return terms
+
+
+def described_average(model: AODE | A2DE) -> dict[str, Any]:
+    """Return an average of estimators as the page reads it: weights of joint states, and what is added to each.
+
+    ``average.tables`` has the class, every set of as many features as an estimator depends on, and every set of one
+    more. ``average.admitted`` has the states, by feature, that have an estimator.
+    """
+    vocabulary = model.vocabulary
+    found = _variables(vocabulary, vocabulary.class_name)
+    place = {name: k for k, name in enumerate(vocabulary.names)}
+    places = [place[name] for name in vocabulary.features]
+    pairs = pairs_of(model)
+    s = pairs.n_classes
+    tables = []
+    for features in (chosen for size in _sizes(model) for chosen in combinations(range(len(places)), size)):
+        weights = _joint_weights(model, features)
+        prior = model.ess / (s * prod(weights.shape[:-1]))
+        tables.append({"scope": [places[i] for i in features], "prior": prior, **_numbers("weights", weights)})
+    admitted = pairs.admitted(model.min_weight if isinstance(model, AODE) else 0.0)
+    found["average"] = {
+        "dependence": dependence_of(model),
+        "tables": tables,
+        "admitted": {
+            str(places[i]): admitted[pairs.offsets[i] : pairs.offsets[i + 1]].tolist() for i in range(len(places))
+        },
+    }
+    return found
+
+
+def average_bytes(model: AODE | A2DE) -> int:
+    """Return how much of a page :func:`described_average` takes at most."""
+    arities = pairs_of(model).arities.tolist()
+    cells = sum(prod(chosen) for size in _sizes(model) for chosen in combinations(arities, size))
+    return in_base64(8 * cells * pairs_of(model).n_classes)
+
+
+def table_bytes(network: TableNetwork) -> int:
+    """Return how much of a page the tables of a network take."""
+    return sum(in_base64(8 * table.values.size) for table in network.tables.values())
+
+
+def pairs_of(model: AODE | A2DE) -> PairCounts:
+    """Return the counts of pairs of an average of estimators."""
+    return model.counts if isinstance(model, AODE) else model.counts.pairs
+
+
+def dependence_of(model: AODE | A2DE) -> int:
+    """Return how many features the others depend on in every estimator."""
+    return model.class_posterior.dependence
+
+
+def in_base64(size: int) -> int:
+    """Return the number of characters of so many bytes in base64."""
+    return 4 * ((size + 2) // 3)
+
+
+def text_of(value: object) -> str:
+    """Return a name or a state as the page shows it."""
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(value)) or "''"
+
+
+def _sizes(model: AODE | A2DE) -> Sequence[int]:
+    """Return the numbers of features of the tables of an average."""
+    dependence = dependence_of(model)
+    return range(0 if dependence == 1 else dependence, dependence + 2)
+
+
+def _joint_weights(model: AODE | A2DE, features: Sequence[int]) -> Floats:
+    """Return the weights of the joint states of features, ascending, and the class."""
+    pairs = pairs_of(model)
+    if not features:
+        return pairs.of_class
+    if len(features) == 1:
+        return pairs.alone[pairs.offsets[features[0]] : pairs.offsets[features[0] + 1]]
+    if len(features) == 2:
+        return pairs.dense(*features)
+    assert isinstance(model, A2DE)
+    return model.counts.dense(*reversed(features)).transpose(2, 1, 0, 3)
+
+
+def _variables(vocabulary: Vocabulary, class_name: Hashable) -> dict[str, Any]:
+    """Return what the page says of the variables."""
+    names, left_out = vocabulary.names, set(vocabulary.left_out)
+    return {
+        "target": names.index(class_name),
+        "variables": [
+            {"name": text_of(name), "states": [text_of(state) for state in vocabulary.states[name]]} for name in names
+        ],
+        "hidden": [k for k, name in enumerate(names) if name in left_out],
+    }
+
+
+def _totals(counts: FamilyCounts, smoothing: float) -> Floats:
+    """Return the weight of every joint state of the parents, their share of the equivalent sample size added."""
+    joint_states = prod(counts.shape[1:])
+    weights = np.bincount(counts.cells % joint_states, counts.weights, joint_states)
+    return np.asarray(weights + smoothing / joint_states)
+
+
+def _weight(counts: Counts | None, child: Hashable) -> float:
+    return 1.0 if counts is None else float(counts[child].weights.sum())
+
+
+def _numbers(name: str, values: Floats) -> dict[str, str]:
+    """Return numbers in singles if these are exact, else in doubles, under a name that says which."""
+    if (values.astype(np.float32) == values).all():
+        return {f"{name}32": _base64(values, "<f4")}
+    return {f"{name}64": _base64(values, "<f8")}
+
+
+def _base64(values: Floats, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()

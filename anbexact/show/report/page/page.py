@@ -1,0 +1,77 @@
+"""A page that needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from anbexact.show.svg.markup import Markup, element, static_text
+
+PACKAGE = "anbexact.show.report.page"
+SCRIPTS = ("engine.js", "averages.js", "draws.js", "panel.js")
+"""What an evidence panel runs, in this order."""
+
+
+def page(
+    title: str, sections: Sequence[tuple[str, str, Markup]], *, with_panel: bool, contents: bool = True
+) -> Markup:
+    """Return a page.
+
+    Its scripts are named by their checksums in a content security policy that forbids all others, and every
+    connection.
+
+    Parameters
+    ----------
+    title : str
+        Of the page.
+    sections : sequence of (anchor, heading, content)
+        What it shows.
+    with_panel : bool
+        Whether there is an evidence panel, which needs its scripts.
+    contents : bool, default True
+        Whether to list the sections.
+    """
+    scripts = (
+        [static_text(PACKAGE, name) for name in ("engine.js", "averages.js", "draws.js", "panel.js")]
+        if with_panel
+        else []
+    )
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            "style-src 'unsafe-inline'",
+            "script-src " + (" ".join(map(_checksum, scripts)) or "'none'"),
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    style = static_text("anbexact.show.notebook", "display.css") + static_text(PACKAGE, "page.css")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content="anbexact"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    parts = [element("section", element("h2", heading), body, id=key) for key, heading, body in sections]
+    listed = [element("li", element("a", heading, href=f"#{key}")) for key, heading, _ in sections]
+    navigation = element("nav", element("ol", *listed), aria_label="Contents") if contents else Markup("")
+    layout = "columns with-contents" if contents else "columns"
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#content", class_="skip"),
+        element("header", element("h1", title)),
+        element("div", navigation, element("main", *parts, id="content", class_="anbexact"), class_=layout),
+        *(element("script", script) for script in scripts),
+    )
+    return Markup("<!doctype html>\n" + element("html", head, body, lang="en") + "\n")
+
+
+def _checksum(script: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"'sha256-{digest}'"

@@ -1,0 +1,115 @@
+"""The networks that evidence panels compute with."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, PooledClassifier, RefittedClassifier
+from anbexact.explanations.family_sum import FamilySum
+from anbexact.models.network.density_network import DensityNetwork
+from anbexact.models.network.network import TableNetwork
+from anbexact.show.report.embedded import described_terms, in_base64, table_bytes
+
+MOST_BYTES = 60_000_000
+"""Most bytes that the tables of a panel may take in a page of its own."""
+
+
+class TooLargeForPageError(ValueError):
+    """Tables that take more of a page than is set aside for them."""
+
+
+def check_size(size: int, most_bytes: int) -> None:
+    """Refuse tables of more characters than a page has room for.
+
+    Raises
+    ------
+    TooLargeForPageError
+        If they are too large.
+    """
+    if size > most_bytes:
+        raise TooLargeForPageError(
+            f"its tables would take {size / 1e6:,.1f} MB, and {most_bytes / 1e6:,.1f} MB are set aside for them"
+        )
+
+
+def panel_network(classifier: DiscreteClassifier, most_bytes: int = MOST_BYTES) -> TableNetwork:
+    """Return the network whose posteriors a panel shows.
+
+    Of measured columns, it has the cells on which all densities are constant, or those of the most probable levels if
+    these are too many. Of a refit it is the network with the refitted posterior, under which missing cells are summed
+    out in prediction, too; of a pool, the network that has its posterior.
+
+    Raises
+    ------
+    TooLargeForPageError
+        If its tables would take more than ``most_bytes`` of the page.
+    MemoryError, ValueError
+        If they do not fit into memory, or if a pool has no such network.
+    TypeError
+        If the classifier is not a network and has none with the same posterior.
+    """
+    if isinstance(classifier, NetworkClassifier):
+        model = classifier.model_
+        exact = isinstance(model, DensityNetwork) and in_base64(8 * model.n_cells) <= most_bytes
+        network = model.on_cells() if isinstance(model, DensityNetwork) and exact else model.discrete()
+    elif isinstance(classifier, RefittedClassifier):
+        logit = classifier.logit_
+        network = (logit if logit.equivalent else logit.close()).to_network()
+    elif isinstance(classifier, PooledClassifier):
+        pooled = classifier.to_logit()
+        arity, families = classifier.vocabulary_.arity, pooled.structure.parents.items()
+        check_size(sum(in_base64(8 * prod(map(arity, (name, *above)))) for name, above in families), most_bytes)
+        network = pooled.to_network()
+    else:
+        raise TypeError(
+            f"{type(classifier).__name__} averages over more networks than a page can hold. Its predict_proba sums "
+            "out what is not known"
+        )
+    check_size(table_bytes(network), most_bytes)
+    return network
+
+
+def panel_terms(classifier: DiscreteClassifier, network: TableNetwork, room: int) -> list[dict[str, Any]]:
+    """Return the terms of the log odds with the distribution of their features; none if they are larger than room."""
+    if isinstance(classifier, RefittedClassifier):
+        terms = described_terms(classifier.family_sum(), network)
+    else:
+        terms = described_terms(FamilySum.of_network(network), network)
+    size = sum(len(text) for term in terms for text in term.values() if isinstance(text, str))
+    return terms if size <= room else []
+
+
+def remarks_on(classifier: DiscreteClassifier, network: TableNetwork) -> list[str]:
+    """Return what must be known to read the panel of a classifier."""
+    if isinstance(classifier, RefittedClassifier):
+        return [
+            "This model is a refit: its data determine the probabilities of the class given the features. The "
+            "probabilities of features are those of a network with this class posterior, as near as possible to the "
+            "network that was learned first."
+        ]
+    if isinstance(classifier, PooledClassifier):
+        return [
+            f"This model is a pool of {len(classifier.estimators_)} classifiers. The panel computes with one network "
+            "that has the class posterior of the pool. If all features are known, its probabilities are those of the "
+            "pool. If some are not, every member of the pool sums them out by itself, and the probabilities of the "
+            "pool can differ from those of the panel."
+        ]
+    model = classifier.model_ if isinstance(classifier, NetworkClassifier) else None
+    if isinstance(model, DensityNetwork) and model.measure.partitions:
+        return [_on_measured_columns(model, network)]
+    return [model.grounds.note] if model is not None and model.grounds.note else []
+
+
+def _on_measured_columns(model: DensityNetwork, network: TableNetwork) -> str:
+    """Return what the states of measured columns are in the panel of a network of densities."""
+    if any(len(network.cut_points[name]) < len(cuts) for name, cuts in model.cell_cut_points.items()):
+        return (
+            "Columns of this model are measured, not cut. The panel takes each at its most probable level, because "
+            "the tables of finer cells would be too large, so its probabilities can differ from those of the "
+            "classifier."
+        )
+    return (
+        "Columns of this model are measured, not cut. The panel lists the cells in which all densities are constant, "
+        "so its probabilities are those of the classifier for any value in a cell."
+    )

@@ -1,0 +1,53 @@
+"""The members of a pool, and what each of them weighs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anbexact.classifiers import PooledClassifier
+from anbexact.show.report.document import Block, Column, Paragraph, Records, Section
+from anbexact.show.report.subject import Subject
+
+MOST_MEMBERS = 60
+
+
+def pool_section(subject: Subject) -> Section | None:
+    """Return the members of a pool with their weights; None for a classifier that is not a pool."""
+    pool = subject.classifier
+    if not isinstance(pool, PooledClassifier):
+        return None
+    members = pool.members_.reset_index(names="member")
+    records: list[Any] = members.sort_values("weight", ascending=False, kind="stable").to_dict("records")
+    total = float(pool.weights_.sum())
+    columns = [
+        Column("member", "member"),
+        Column("weight", "weight", 3, "share"),
+        Column("log_loss", "log loss", 4),
+        Column("seconds", "seconds", 2),
+        Column("outcome", "outcome"),
+    ]
+    note = (
+        "Log loss: nats per row, of rows that the member was not learned from. A member of weight 0 tells nothing "
+        "that the others do not, and was dropped; it need not be a bad model. A member is not needed if those before "
+        "it leave nothing to be gained."
+    )
+    blocks: list[Block] = [
+        Paragraph(
+            f"The log probabilities of {len(pool.weights_):,} members are added with these weights, whose sum is "
+            f"{total:.3f}. With a sum of 1, log odds are a weighted mean of those of the members; a smaller sum "
+            "makes the pool less certain than this mean, a larger one more certain."
+        ),
+        Records("members", columns, records[:MOST_MEMBERS], "Members, the heaviest first", note),
+    ]
+    biases = [
+        {"class": label, "bias": float(bias)} for label, bias in zip(subject.classes, pool.biases_, strict=True)
+    ]
+    blocks.append(
+        Records(
+            "biases",
+            [Column("class", "class"), Column("bias", "bias", 4, "signed")],
+            biases,
+            "What is added to the log odds of every class, nats",
+        )
+    )
+    return Section("pool", "The pool", blocks)

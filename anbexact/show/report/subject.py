@@ -1,0 +1,158 @@
+"""What a report is about: a fitted classifier, and rows whose classes are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anbexact._runtime.arrays import Floats, Integers
+from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, PooledClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import learned_network
+from anbexact.classifiers.registry import CLASSIFIERS
+from anbexact.compare.folds import as_pandas
+from anbexact.models.network.explain import explain_rows
+from anbexact.models.network.explanation import Explanations
+from anbexact.models.network.explanation_terms import Grounds
+from anbexact.models.network.network import Network
+from anbexact.models.structure import Structure
+from anbexact.tables.labels import read_labels
+from anbexact.tables.table import check_weights
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A fitted classifier and rows.
+
+    Attributes
+    ----------
+    classifier : DiscreteClassifier
+        Fitted.
+    X, y : DataFrame and Series
+        The rows of positive weight with a class.
+    weights : (rows,) float64
+        Their weights.
+    weighted : bool
+        Whether weights were given.
+    n_left_out : int
+        Rows without a class, or of weight 0.
+    """
+
+    classifier: DiscreteClassifier
+    X: pd.DataFrame
+    y: pd.Series[Any]
+    weights: Floats
+    weighted: bool
+    n_left_out: int
+
+    @classmethod
+    def of(cls, classifier: DiscreteClassifier, X: Any, y: Any, sample_weight: Any = None) -> Subject:
+        """Read rows; leave out those without a class, or of weight 0.
+
+        Raises
+        ------
+        ValueError
+            If no row is left, or a class is not one of the classifier's.
+        """
+        frame, target = as_pandas(X, y)
+        weights = check_weights(sample_weight, len(frame))
+        kept = target.notna().to_numpy() & (weights > 0)
+        if not kept.any():
+            raise ValueError("there is no row with a class and a positive weight to report on")
+        known = set(classifier.classes_.tolist())
+        unknown = [label for label in target[kept].unique().tolist() if label not in known]
+        if unknown:
+            raise ValueError(
+                f"y contains the class {unknown[0]!r}, which did not occur in fit (classes: "
+                f"{classifier.classes_.tolist()}): leave out these rows, or fit again"
+            )
+        rows, labels = frame[kept].reset_index(drop=True), target[kept].reset_index(drop=True)
+        return cls(classifier, rows, labels, weights[kept], sample_weight is not None, int((~kept).sum()))
+
+    @property
+    def name(self) -> str:
+        """What the classifier is called in tables."""
+        entry = CLASSIFIERS.get(type(self.classifier).__name__)
+        if isinstance(self.classifier, RefittedClassifier):
+            inner = CLASSIFIERS.get(type(self.classifier.estimator_).__name__)
+            label = inner.compared[0].label if inner and inner.compared else type(self.classifier.estimator_).__name__
+            smooth = type(self.classifier).__name__ == "AdditiveClassifier"
+            return f"{label} {'smooth' if smooth else 'refitted'}"
+        return entry.compared[0].label if entry and entry.compared else type(self.classifier).__name__
+
+    @property
+    def title(self) -> str:
+        """What the classifier is, in words."""
+        learned = self.generative or self.classifier
+        entry = CLASSIFIERS.get(type(learned).__name__)
+        title = entry.title if entry and entry.title else type(learned).__name__
+        return f"{title}, refitted" if isinstance(self.classifier, RefittedClassifier) else title
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Names and states of all variables."""
+        return self.classifier.vocabulary_
+
+    @property
+    def class_name(self) -> Any:
+        """The class variable."""
+        return self.vocabulary.class_name
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes."""
+        return list(self.classifier.classes_.tolist())
+
+    @property
+    def generative(self) -> NetworkClassifier | None:
+        """The network as it was learned; None for a classifier without one."""
+        return learned_network(self.classifier)
+
+    @property
+    def network(self) -> Network | None:
+        """The network as a value."""
+        return None if self.generative is None else self.generative.model_
+
+    @property
+    def structure(self) -> Structure | None:
+        """The graph of the classifier."""
+        found = self.classifier
+        return found.structure_ if isinstance(found, NetworkClassifier | RefittedClassifier) else None
+
+    @cached_property
+    def codes(self) -> CodeArray:
+        """Codes of the features, shape (features, rows)."""
+        return self.classifier.reader_.codes(self.X)
+
+    @cached_property
+    def truth(self) -> Integers:
+        """Places of the true classes among the classes, shape (rows,)."""
+        codes, categories = read_labels(self.y).coded
+        place = {label: k for k, label in enumerate(self.classes)}
+        return np.array([place[label] for label in categories], dtype=np.intp)[codes]
+
+    @cached_property
+    def proba(self) -> Floats:
+        """Probabilities of the classes of all rows by the classifier, shape (rows, classes)."""
+        return self.classifier.predict_proba(self.X)
+
+    def explain(self, rows: Integers, *, grounds: bool = True) -> Explanations | None:
+        """Return explanations of some rows; None if the classifier has no explanations.
+
+        Without ``grounds``, intervals are left out, which takes much less time.
+        """
+        frame = self.X.iloc[rows]
+        if isinstance(self.classifier, PooledClassifier | RefittedClassifier):
+            return self.classifier.explain(frame)
+        network = self.network
+        if network is None:
+            return None
+        read = self.classifier.reader_.rows(frame)
+        if grounds:
+            return network.explain(read)
+        bare = Grounds(network.counts, None)
+        return explain_rows(read, network.class_posterior, network.families, network.vocabulary, bare)

@@ -1,0 +1,144 @@
+"""Lines of text for a terminal: features, and the measures of a comparison."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from anbexact.compare.metrics import BASELINE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+WIDTH = 118
+"""Characters in a line."""
+TABLE_WIDTH = 100
+"""Characters in a line of the comparison."""
+MOST_LINES = 10
+"""Lines that are printed of a structure or an explanation, and cells of a row."""
+
+
+def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
+    print(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent + "  "))
+
+
+def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
+    """Print what the features tell about the class, those of which the data say so most clearly first."""
+    shown = report.sort_values("rank", kind="stable")[:MOST_LINES]
+    lines = [
+        (str(name), f"{row.log_bayes_factor:,.1f}", "-" if math.isnan(row.information) else f"{row.information:.4f}")
+        for name, row in shown.iterrows()
+    ]
+    lines = [(f"what features tell about {class_name}:", "ln BF", "information"), *lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    print()
+    for first, *others in lines:
+        print_cells(first, others, widths)
+    if len(report) > MOST_LINES:
+        print(f"... and {len(report) - MOST_LINES} more features")
+    print("ln BF: log Bayes factor, for independence above 0, for dependence below; information: conditional mutual")
+    print("  information with the class in this network, nats per row")
+
+
+def print_comparison(frame: pd.DataFrame) -> None:
+    """Print the comparison, the best of every measure starred (the baseline apart), and how to read it."""
+    columns: dict[str, tuple[str, str, Callable[[list[float]], float] | None]] = {
+        "accuracy": ("accuracy", "{:.4f}", max),
+        "cll": ("CLL", "{:,.1f}", max),
+        "log_loss": ("log loss", "{:.4f}", min),
+        "brier": ("Brier", "{:.4f}", min),
+        "calibration_error": ("ECE", "{:.4f}", min),
+        "parameters": ("parameters", "{:,.0f}", None),
+        "fit_seconds": ("fit s", "{:.3f}", None),
+    }
+    cells = [["", *(heading for heading, _, _ in columns.values())]]
+    shown = {
+        key: [form.format(value) if not math.isnan(value) else "-" for value in frame[key]]
+        for key, (_, form, _) in columns.items()
+    }
+    judged = frame.drop(BASELINE, errors="ignore")
+    best = {
+        key: form.format(choose(finite)) if choose and (finite := judged[key].dropna().tolist()) else ""
+        for key, (_, form, choose) in columns.items()
+    }
+    for row, model in enumerate(frame.index):
+        spread = frame["accuracy_se"].iloc[row]
+        starred = [model != BASELINE and shown[key][row] == best[key] for key in columns]
+        texts = [shown[key][row] + ("*" if star else " ") for key, star in zip(columns, starred, strict=True)]
+        if not math.isnan(spread):
+            texts[0] = f"{texts[0][:-1]} ± {spread:.4f}{texts[0][-1]}"
+        cells.append([str(model), *texts])
+    widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
+    for line in cells:
+        end = " " if line is cells[0] else ""
+        print_cells(line[0], [text + end for text in line[1:]], widths)
+    print("* best; ± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss:")
+    print("  the same per row, with a minus sign; Brier: summed over classes, 0 to 2; ECE: expected calibration")
+    print("  error, the mean gap between the predicted class's probability and its share of hits, in 10 bins")
+    print("parameters: free probabilities, or coefficients; fit s: seconds to learn; both means over folds")
+    if any(str(name).endswith(" refitted") for name in frame.index):
+        print("refitted: the network as a logistic regression, its coefficients fitted to the class given the")
+        print("  features; how far they move is chosen by cross-validation in training; fit s is of both fits")
+    if any(str(name).endswith(" smooth") for name in frame.index):
+        print(
+            "smooth: shapes on fine intervals, fitted to the class given the features; its parameters are effective"
+        )
+        print("  degrees of freedom")
+
+
+def read_comparison(frame: pd.DataFrame) -> list[str]:
+    """Return, in sentences, which line has the lowest log loss, and what the refits did to it.
+
+    Log losses are compared as they are printed, to four decimals.
+    """
+    losses = frame["log_loss"].round(4).dropna().to_dict()
+    sentences = []
+    least = min(losses.values(), default=math.inf)
+    if math.isfinite(least):
+        names = [str(name) for name, loss in losses.items() if loss == least]
+        log_loss = frame["log_loss"].min()
+        sentences.append(
+            f"Lowest log loss: {_enumerated(names)}. The true classes have a probability of "
+            f"{math.exp(-log_loss):.3f} there, in the geometric mean over the rows."
+        )
+    refits = {str(old): losses[new] - losses[old] for old, new in frame.attrs["refits"].items() if new in losses}
+    lowered = [f"{name} by {-change:.4f}" for name, change in refits.items() if change < 0]
+    raised = [f"{name} by {change:.4f}" for name, change in refits.items() if change > 0]
+    if refits:
+        which = f" ({_enumerated(lowered)})" if lowered else ""
+        others = f", and raised that of {len(raised)} ({_enumerated(raised)})" if raised else ""
+        sentences.append(
+            f"The refit lowered the log loss of {len(lowered)} of {len(refits)} networks{which}{others}."
+        )
+    return sentences
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
+
+
+def print_cells(first: str, others: Sequence[str], widths: Sequence[int]) -> None:
+    """Print a line of a table: the first cell to the left, the others to the right."""
+    cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+    print("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+
+
+def class_sizes(y: pd.Series[Any], most: int = 8) -> str:
+    """Return the classes and how many rows each has, the largest ones first."""
+    sizes = list(y.value_counts().items())
+    sizes = [(label, n) for label, n in sizes if n]
+    shown = ", ".join(f"{label} ({n:,})" for label, n in sizes[:most])
+    return f"class {y.name}: {shown}" + (f" and {len(sizes) - most} more classes" if len(sizes) > most else "")
+
+
+def about(name: str) -> str:
+    """Return the first sentence of what an embedded table's loader says of it."""
+    from anbexact import datasets
+
+    loader: Any = datasets.LOADERS[name]
+    summary = (getattr(loader, "func", loader).__doc__ or "").strip().split("\n\n")[0]
+    sentence = " ".join(summary.split()).removeprefix("Return ")
+    return sentence[:1].upper() + sentence[1:]

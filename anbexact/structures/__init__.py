@@ -1,1 +1,0 @@
-"""The results of searches: graphs with their scores and certificates of optimality."""

@@ -1,0 +1,1 @@
+"""Tables of lazy frames, whose rows the engine that holds them counts, block by block if need be."""

@@ -1,0 +1,337 @@
+"""Frames whose rows stay where they are: their distinct rows are counted by the engine that holds them.
+
+A :class:`LazySource` is a query of DuckDB, Polars, Dask, Ibis, PySpark or whatever else narwhals knows as lazy. It is
+asked only for groups of equal cells with the numbers of their rows, and these are read as any other frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import with_article
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.reading import read_columns
+
+Counts = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float64]
+BATCH_ROWS = 131_072
+"""Groups that are fetched and coded at a time."""
+MOST_GROUPS = 10_000_000
+"""Distinct pairs of a value and a class that are fetched of one column."""
+SAMPLE_ROWS, MOST_SAMPLED = 20_000, 200
+"""First rows that are looked at, and the values of a column there up to which its rows are expected to repeat."""
+GATHERED_SHARE, BYTES_PER_GROUP = 0.1, 24
+"""Share of the available memory that distinct rows may fill, and the bytes of each in addition to its cells."""
+ROWS, WEIGHTS = "rows", "weights"
+"""Columns of a group's number of rows, and of their weight."""
+CHANGED = (
+    "the rows of the lazy frame changed while they were counted, since a later query found {}: read a copy of them "
+    "that does not change"
+)
+
+
+def is_lazy(X: object) -> bool:
+    """Whether ``X`` is a lazy frame of a library that narwhals knows."""
+    if isinstance(X, pd.DataFrame | np.ndarray | list | tuple):  # narwhals refuses frames with two equal names
+        return False
+    return isinstance(_as_narwhals(X), nw.LazyFrame)
+
+
+def _as_narwhals(X: Any) -> Any:
+    """Return a frame of any library as narwhals has it; anything else as it is."""
+    return nw.from_native(nw.to_native(X, pass_through=True), pass_through=True)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of rows with equal cells.
+
+    Attributes
+    ----------
+    columns : list of Column
+        Each group's cells.
+    weights : (groups,) float64
+        Total weight of each group's rows.
+    repeats : (groups,) int64
+        Number of each group's rows.
+    """
+
+    columns: list[Column]
+    weights: Weights
+    repeats: Counts
+
+    def check_same(self, weights: Weights, repeats: Counts) -> None:
+        """Refuse numbers and weights of rows that are not those of these groups: the source changed in between.
+
+        Raises
+        ------
+        ValueError
+            If so; weights are compared to 9 digits, as their sums round.
+        """
+        before, now = int(self.repeats.sum()), int(repeats.sum())
+        if now != before:
+            raise ValueError(CHANGED.format(f"{now:,} rows instead of {before:,}"))
+        if not np.isclose(weights.sum(), self.weights.sum(), rtol=1e-9):
+            raise ValueError(CHANGED.format("another total weight"))
+
+
+@dataclass(frozen=True, eq=False)
+class LazySource:
+    """Rows that are counted where they are.
+
+    Attributes
+    ----------
+    frame : narwhals LazyFrame
+        The rows of positive weight.
+    dtypes : mapping
+        The type of every column.
+    own_names : mapping
+        What ``frame`` calls every column.
+    weight : str, optional
+        The column that has the weights; every row weighs 1 without it.
+    origin : LazySource, optional
+        The source whose distinct rows these are; the column ``"rows"`` says how many of its rows each stands for.
+    """
+
+    frame: Any
+    dtypes: Mapping[str, Any]
+    own_names: Mapping[str, str]
+    weight: str | None = None
+    origin: LazySource | None = None
+
+    @classmethod
+    def of(cls, X: Any, sample_weight: Any = None) -> LazySource:
+        """Return the source of a lazy frame, whose weights, if any, are in a column of the name ``sample_weight``.
+
+        Raises
+        ------
+        ImportError
+            If pyarrow is not installed, in which most engines hand out their results.
+        TypeError
+            If the weights are not the name of a column.
+        ValueError
+            If there is no such column, there are no rows, or a weight is negative, missing or infinite.
+        """
+        frame = _as_narwhals(X)
+        _check_arrow(frame.implementation)
+        dtypes = dict(frame.collect_schema())
+        frame, own_names = _readable(frame, list(dtypes))
+        if sample_weight is None:
+            return cls(frame, dtypes, own_names)
+        _check_name(sample_weight, dtypes, "sample_weight")
+        if not dtypes[sample_weight].is_numeric():
+            raise ValueError(
+                f"sample_weight={sample_weight!r} is a column of {dtypes[sample_weight]}, not of numbers"
+            )
+        weight = nw.col(own_names[sample_weight]).cast(nw.Float64)
+        bad = (weight.is_null() | weight.is_nan() | (weight < 0) | (weight == float("inf"))).cast(nw.Int64).sum()
+        n_bad = frame.select(bad.alias("bad")).collect()["bad"][0]
+        if n_bad:
+            raise ValueError(
+                f"the weights in column {sample_weight!r} must be finite numbers, zero or more ({n_bad} are not)"
+            )
+        return cls(frame.filter(weight > 0), dtypes, own_names, sample_weight)
+
+    def cell(self, name: str) -> Any:
+        """Return the expression of a column's cell."""
+        return nw.col(self.own_names[name])
+
+    def _odd(self, name: str) -> bool:
+        """Whether narwhals does not know the type of a column; the engine may be unable to count its values."""
+        return self.dtypes[name] in (nw.Unknown, nw.Object)
+
+    def names(self, class_name: Any = None) -> list[str]:
+        """Return the names of the features: all columns but the class and the weights.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the class is not the name of a column, or is that of the weights.
+        """
+        if class_name is not None:
+            _check_name(class_name, self.dtypes, "y")
+            if class_name == self.weight:
+                raise ValueError(f"column {class_name!r} cannot be both the class and sample_weight")
+        names = [name for name in self.dtypes if name not in (class_name, self.weight)]
+        if not names:
+            raise ValueError("0 feature(s) while a minimum of 1 is required: the lazy frame has no other column")
+        return names
+
+    def marginal(self, names: Sequence[str]) -> Groups:
+        """Return the distinct joint values of a few columns.
+
+        Raises
+        ------
+        ValueError
+            If there are more than ten million of them, or no rows.
+        """
+        try:
+            frame = _collected(self._grouped(names, {}).head(MOST_GROUPS + 1))
+        except Exception as error:  # each engine has its own
+            odd = next((name for name in names if self._odd(name)), None)
+            if odd is None:
+                raise
+            raise TypeError(
+                f"column {odd!r} has a type whose values cannot be counted ({error}): convert it to text, numbers or "
+                "dates in the query, or leave it out"
+            ) from error
+        if len(frame) > MOST_GROUPS:
+            raise ValueError(
+                f"column {names[0]!r} has more than {MOST_GROUPS:,} different values (within the classes), too many "
+                "to count: round it, cut it in the query, or leave it out"
+            )
+        return self._read(frame, names)
+
+    def counted_with(self, names: Sequence[str], earlier: Groups) -> Groups:
+        """Return :meth:`marginal`, and refuse it if the rows are no longer those of an earlier query."""
+        groups = self.marginal(names)
+        earlier.check_same(groups.weights, groups.repeats)
+        return groups
+
+    def gathered(self, names: Sequence[str]) -> LazySource:
+        """Return the distinct rows of these columns as a source, so that one query counts everything.
+
+        If the first rows hold many values of a column, or the distinct rows are more than a tenth of the available
+        memory holds, the source itself is returned.
+        """
+        if any(self.dtypes[name].is_nested() or self._odd(name) for name in names):
+            return self
+        sample = _collected(
+            self.frame.select(*(self.cell(name).alias(f"k{j}") for j, name in enumerate(names))).head(SAMPLE_ROWS)
+        )
+        if not len(sample) or any(column.n_unique() > MOST_SAMPLED for column in sample.iter_columns()):
+            return self
+        row_bytes = sample.estimated_size() / len(sample) + BYTES_PER_GROUP
+        most = int(available_memory() * GATHERED_SHARE / row_bytes)
+        groups = _collected(self._grouped(names, {}).head(most + 1))
+        if len(groups) > most:
+            return self
+        own_names = {name: f"k{j}" for j, name in enumerate(names)}
+        if self.weight is not None:
+            own_names[self.weight] = WEIGHTS
+        return replace(self, frame=groups.lazy(), own_names=own_names, origin=self)
+
+    def largest_weights(self, name: str) -> tuple[Column, Weights]:
+        """Return the distinct values of a column, and the largest weight of a row with each."""
+        if self.origin is not None:
+            return self.origin.largest_weights(name)
+        weight = nw.lit(1.0) if self.weight is None else self.cell(self.weight).cast(nw.Float64)
+        groups = self.frame.select(self.cell(name).alias("k0"), weight.alias(WEIGHTS)).group_by("k0")
+        found = groups.agg(nw.col(WEIGHTS).max()).collect()
+        return read_columns(found.select(nw.col("k0").alias(name)).to_native())[0], found[WEIGHTS].to_numpy()
+
+    def joint(self, names: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Groups]:
+        """Return the distinct rows, some at a time.
+
+        Parameters
+        ----------
+        names : sequence
+            The columns.
+        keys : mapping of column to narwhals expression
+            What is counted in the place of a column.
+        """
+        gathered = (
+            self.origin is not None and not keys and [*names] == [n for n in self.own_names if n != self.weight]
+        )
+        for frame in batches(self.frame if gathered else self._grouped(names, keys)):
+            yield self._read(frame, names)
+
+    def _grouped(self, names: Sequence[str], keys: Mapping[str, Any]) -> Any:
+        """Return the groups under names of their own, since engines read some names otherwise, such as ``"a.b"``."""
+        own = [f"k{j}" for j in range(len(names))]
+        cells = [
+            (keys[name] if name in keys else self.cell(name)).alias(key) for name, key in zip(names, own, strict=True)
+        ]
+        sums = []
+        if self.origin is not None:
+            cells.append(nw.col(ROWS))
+            sums.append(nw.col(ROWS).sum())
+        else:
+            sums.append(nw.len().alias(ROWS))
+        if self.weight is not None:
+            cells.append(self.cell(self.weight).cast(nw.Float64).alias(WEIGHTS))
+            sums.append(nw.col(WEIGHTS).sum())
+        return self.frame.select(*cells).group_by(*own).agg(*sums)
+
+    def _read(self, frame: Any, names: Sequence[str]) -> Groups:
+        if not len(frame):
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: the lazy frame is empty")
+        repeats = frame[ROWS].to_numpy().astype(np.int64)
+        weights = repeats if self.weight is None else frame[WEIGHTS].to_numpy()
+        selected = frame.select(*(nw.col(f"k{j}").alias(name) for j, name in enumerate(names)))
+        columns = [
+            # DuckDB hands out its enumerations as dictionaries that say nothing of their order
+            replace(column, ordered=column.ordered or self.dtypes[name] == nw.Enum)
+            for name, column in zip(names, read_columns(selected.to_native()), strict=True)
+        ]
+        return Groups(columns, weights.astype(np.float64), repeats)
+
+
+def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
+    """Return the rows of a narwhals lazy frame as eager frames, in their order, some at a time if the engine can.
+
+    DuckDB and Polars hand out their results in parts, Dask partition by partition; those of other engines are
+    collected whole.
+    """
+    native, engine = frame.to_native(), frame.implementation
+    if engine.is_duckdb():
+        with native.to_arrow_reader(rows) as reader:
+            yield from (nw.from_native(as_table(part), eager_only=True) for part in reader)
+    elif engine.is_polars():
+        parts = native.collect_batches(chunk_size=rows, maintain_order=True)
+        yield from (nw.from_native(part, eager_only=True) for part in parts)
+    elif engine.is_dask():
+        for part in native.to_delayed():  # native.partitions[0] would be the groups of its first rows alone
+            yield from _in_parts(nw.from_native(part.compute(), eager_only=True), rows)
+    else:
+        yield from _in_parts(frame.collect(), rows)
+
+
+def _in_parts(whole: Any, rows: int) -> Iterator[Any]:
+    yield from (whole[start : start + rows] for start in range(0, len(whole), rows))
+
+
+def _collected(frame: Any) -> Any:
+    """Return the rows of a narwhals lazy frame; Polars must be asked to read its source in parts."""
+    return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+
+
+def as_table(part: Any) -> Any:
+    """Return a record batch of pyarrow as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([part])
+
+
+def _check_arrow(engine: nw.Implementation) -> None:
+    """Refuse an engine that hands out results in the form of a package that is not installed."""
+    extra = {"duckdb": "duckdb", "ibis": "ibis", "pyspark": "spark"}.get(engine.value)
+    if extra is not None and find_spec("pyarrow") is None:
+        raise ImportError(f"lazy frames of {engine.value} need the package pyarrow: pip install 'anbexact[{extra}]'")
+
+
+def _readable(frame: Any, names: Sequence[str]) -> tuple[Any, dict[str, str]]:
+    """Return a frame whose columns can be named in expressions, and its names of them; Spark splits names at dots."""
+    if not frame.implementation.is_pyspark():
+        return frame, {name: name for name in names}
+    own = {name: f"c{j}" for j, name in enumerate(names)}
+    return nw.from_native(frame.to_native().toDF(*own.values())), own
+
+
+def _check_name(name: Any, names: Mapping[str, Any], what: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(
+            f"{what} must be the name of a column of the lazy frame, not {with_article(type(name).__name__)}: its "
+            "rows have no order, so that nothing can be aligned with them"
+        )
+    if name not in names:
+        raise ValueError(f"{what}={name!r} is not a column of the lazy frame, whose columns are {list(names)}")

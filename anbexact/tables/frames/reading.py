@@ -1,0 +1,136 @@
+"""Frames, series, arrays and lists of any library, read into columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import scipy.sparse
+from sklearn.utils import check_array
+
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.series import object_array, read_narwhals, read_pandas
+
+
+def is_frame(X: object) -> bool:
+    """Whether ``X`` is an eager dataframe that can be read."""
+    return isinstance(X, pd.DataFrame) or nw.dependencies.is_into_dataframe(X)
+
+
+def frame_names(X: Any) -> list[Hashable] | None:
+    """Return the column names of a dataframe; None for anything else."""
+    if isinstance(X, pd.DataFrame):
+        return list(X.columns)
+    if not is_frame(X):
+        return None
+    if nw.dependencies.is_pyarrow_table(X):
+        return list(X.column_names)
+    return list(nw.from_native(X, eager_only=True).columns)
+
+
+def is_series(values: object) -> bool:
+    """Whether ``values`` is a series of an eager dataframe library."""
+    return isinstance(values, pd.Series | pd.Index) or nw.dependencies.is_into_series(values)
+
+
+def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list[Column]:
+    """Read a table of features.
+
+    Parameters
+    ----------
+    X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+        Columns without names are called ``"x0"``, ``"x1"``, ...
+    min_rows : int
+        Fewest rows that are accepted.
+    estimator : object, optional
+        Named in scikit-learn's error messages.
+
+    Raises
+    ------
+    TypeError
+        For a sparse matrix, a lazy frame, or a cell that cannot be a state (unhashable).
+    ValueError
+        For duplicate column names, no rows, no columns, or an array that is not 2-d.
+    """
+    if scipy.sparse.issparse(X):
+        raise TypeError(
+            f"Sparse data was passed: a {type(X).__name__}. A table of categories must be "
+            "dense: pass X.toarray(), or a dataframe with one column per variable."
+        )
+    if isinstance(X, pd.DataFrame):
+        _check_names(list(X.columns))
+        columns = [read_pandas(series, name) for name, series in X.items()]
+        n_rows = len(X)
+    elif is_frame(X):
+        _check_names(frame_names(X) or [])
+        frame = nw.from_native(X, eager_only=True)
+        columns = [read_narwhals(series) for series in frame.iter_columns()]
+        n_rows = len(frame)
+    elif nw.dependencies.is_into_dataframe(X) or type(X).__name__ in {"LazyFrame", "DuckDBPyRelation"}:
+        raise TypeError(f"a {type(X).__name__} is lazy: collect it into an eager dataframe first")
+    else:
+        array = _as_array(X, estimator)
+        columns = [_read_array(array[:, j], f"x{j}") for j in range(array.shape[1])]
+        n_rows = array.shape[0]
+    if not columns:
+        raise ValueError(f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+    if n_rows < min_rows:
+        raise ValueError(
+            f"Found array with {n_rows} sample(s) (shape=({n_rows}, {len(columns)})) "
+            f"while a minimum of {min_rows} is required."
+        )
+    return columns
+
+
+def read_column(values: Any, name: Hashable) -> Column:
+    """Read one column: a pandas, polars or pyarrow series, a 1-d array or a list."""
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(values, pyarrow.Array):
+        values = pyarrow.chunked_array([values])
+    if isinstance(values, pd.Series | pd.Index | pd.Categorical):
+        return read_pandas(pd.Series(values), name)
+    if is_series(values):
+        return read_narwhals(nw.from_native(values, series_only=True)).renamed(name)
+    if hasattr(values, "__array__"):
+        values = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else object_array(values)
+    return _read_array(array, name)
+
+
+def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
+    """Read one column of a numpy array."""
+    return read_pandas(pd.Series(array), name)
+
+
+def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
+    """Return a 2-d array; a list keeps the types of its cells."""
+    if isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple):
+        lengths = {len(row) for row in X if isinstance(row, list | tuple)}
+        if len(lengths) > 1:
+            raise ValueError(f"the rows of X have different lengths: {sorted(lengths)}")
+        X = np.array(X, dtype=object)
+    if isinstance(X, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(X)
+        X = np.array(X.data, dtype=object)
+        X[masked] = None
+    dtype = None if getattr(X, "dtype", None) is not None else np.asarray(X).dtype
+    array: npt.NDArray[Any] = check_array(
+        X,
+        dtype=dtype,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        estimator=estimator,
+    )
+    return array
+
+
+def _check_names(names: Sequence[Hashable]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"column name {twice[0]!r} occurs more than once: give every column a unique name")

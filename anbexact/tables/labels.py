@@ -1,0 +1,68 @@
+"""Class columns and labels, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.reading import frame_names, is_series, read_column
+from anbexact.tables.table import (
+    Weights,
+    class_name_of,
+)
+
+
+def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
+    """Read the class column; its name is its own, or ``"class"``. Rows of weight 0 may hold anything.
+
+    Raises
+    ------
+    ValueError
+        If y is not one-dimensional, or holds measurements rather than classes.
+    """
+    target = read_labels(y, columns)
+    check_labels(target, weights)
+    return target
+
+
+def check_labels(target: Column, weights: Weights) -> None:
+    """Refuse a class that holds measurements rather than classes; see :func:`read_target`."""
+    if target.numbers is not None:
+        kept = (weights > 0) & ~target.missing
+        if np.isinf(target.numbers[kept]).any():
+            raise ValueError(f"Input y contains infinity: the class {target.name!r} must contain labels")
+        try:
+            with np.errstate(invalid="ignore"):  # whole floats beyond 64 bits
+                check_classification_targets(target.numbers[kept])
+        except ValueError as error:
+            n_values = len(pd.unique(target.numbers[kept]))
+            raise ValueError(
+                f"{error} The class {target.name!r} contains {n_values:,} different numbers, not all of them whole: "
+                "these are measurements. Cut them into a few classes, for instance with pandas.qcut(y, 3), or pass "
+                "labels as text."
+            ) from None
+
+
+def read_labels(y: Any, columns: Sequence[Column] = ()) -> Column:
+    """Read a column of labels, whatever they are; refuse what is not one-dimensional."""
+    if not (is_series(y) or isinstance(y, pd.Categorical)):
+        names = frame_names(y) or []
+        name = names[0] if len(names) == 1 else None
+        array = np.asarray(y)
+        if array.ndim != 1:
+            y = pd.Series(column_or_1d(array, warn=True), name=name)
+    target = read_column(y, class_name_of(y, [column.name for column in columns]))
+    return target if target.quantity is None else Column(target.name, *target.coded)
+
+
+def check_classes(classes: Any) -> list[Any]:
+    """Return announced classes as a list."""
+    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
+        raise TypeError(f"classes must be a sequence of class labels, not {classes!r}")
+    return list(classes)

@@ -1,0 +1,200 @@
+"""Frames as columns to learn from: names recorded, identifiers left out, weights and classes checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from anbexact.tables.class_weights import apply_class_weight
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.cuts.continuous import discretise, fit_cut_points, fit_groups
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.lazy import is_lazy
+from anbexact.tables.frames.reading import frame_names, read_columns
+from anbexact.tables.identifiers import question_class, without_identifiers
+from anbexact.tables.incomplete import IncompleteTable
+from anbexact.tables.labels import check_classes, read_target
+from anbexact.tables.missing import EM, missing_cells, refuse_missing_class
+from anbexact.tables.row_weights import advise_on_weights
+from anbexact.tables.table import (
+    DiscreteTable,
+    Weights,
+    check_declared,
+    check_weights,
+    table_from_columns,
+)
+from anbexact.tables.text_columns import read_texts
+from anbexact.tables.vocabulary import Groups
+
+
+def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
+    """Read X for training and record its names and width on the estimator, as scikit-learn does.
+
+    Raises
+    ------
+    ValueError
+        If y is missing or has another length. The message does not name the estimator, which may be that within
+        another one.
+    """
+    if y is None:
+        raise ValueError("learning requires y to be passed, but the target y is None: y is the class of every row")
+    columns = read_columns(X, estimator=estimator)
+    names = frame_names(X)
+    plain = names is None or any(not isinstance(name, str) for name in names)
+    shape = np.empty((len(columns[0]), len(columns)), dtype=bool) if plain else X
+    validate_data(estimator, shape, y, skip_check_array=True)
+    check_consistent_length(columns[0].missing, y)
+    return columns
+
+
+def declared_states(
+    estimator: Any, features: Sequence[Hashable], class_name: Hashable, classes: Any = None
+) -> Mapping[Hashable, Sequence[Any]]:
+    """Return the declared states of the columns, and those of the class that ``classes`` are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are no mapping, name a column that does not exist, or declare the classes twice.
+    """
+    check_declared(estimator.categories, [*features, class_name])
+    categories: Mapping[Hashable, Sequence[Any]] = estimator.categories or {}
+    if classes is None:
+        return categories
+    if class_name in categories:
+        raise ValueError(f"the classes are declared twice, by classes= and for {class_name!r} in categories=")
+    return {**categories, class_name: check_classes(classes)}
+
+
+@dataclass(frozen=True)
+class TrainingColumns:
+    """What is learned from, before continuous columns are cut.
+
+    Attributes
+    ----------
+    columns : list of Column
+        The features.
+    target : Column
+        The class.
+    weights : (rows,) float64
+        Weights of all rows, class weights included.
+    categories : mapping
+        Declared states, those of the class included.
+    groups : mapping
+        The groups of categorical columns that have many values.
+    handle_missing : str
+        What becomes of missing cells.
+    dropped : mapping
+        The columns that are left out because they look like identifiers, each with the reason.
+    missing_class : {"error", "em"}
+        What becomes of rows without a class.
+    """
+
+    columns: list[Column]
+    target: Column
+    weights: Weights
+    categories: Mapping[Hashable, Sequence[Any]]
+    groups: Mapping[Hashable, Groups]
+    handle_missing: str
+    dropped: Mapping[Hashable, str]
+    missing_class: str = "error"
+
+    @property
+    def completes(self) -> bool:
+        """Whether missing cells, or classes, are to be completed by expectation maximisation."""
+        return EM in (self.handle_missing, self.missing_class)
+
+    def incomplete(self, discretizer: Any) -> tuple[DiscreteTable | IncompleteTable, dict[Hashable, Cuts]]:
+        """Return the table with its missing cells, if there are any, its continuous columns cut, and the cut points.
+
+        Cells that are not to be completed have a state of their own. Cut points are those of :meth:`discretised`; a
+        rule that looks at the class sees the rows that have one.
+        """
+        cut_points = fit_cut_points(self.columns, self.target, self.weights, discretizer, self.categories)
+        kept = self.weights > 0
+        gaps = {c.name for c in self.columns if self.handle_missing == EM and (c.missing & kept).any()}
+        if self.missing_class == EM and (self.target.missing & kept).any():
+            gaps.add(self.target.name)
+        else:
+            refuse_missing_class(self.target, self.weights)
+        table = table_from_columns(
+            [discretise(column, cut_points) for column in self.columns],
+            self.target,
+            self.weights,
+            categories=self.categories,
+            groups=self.groups,
+            handle_missing="own_state",
+        )
+        found = IncompleteTable.with_gaps(table, gaps)
+        return (found if found.n_incomplete else found.complete()), cut_points
+
+    def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
+        """Return the table, columns cut as given; in those ``measured`` a missing cell cannot be a state."""
+        refuse_missing_class(self.target, self.weights)
+        return table_from_columns(
+            [discretise(column, cut_points) for column in self.columns],
+            self.target,
+            self.weights,
+            categories=self.categories,
+            groups=self.groups,
+            handle_missing=self.handle_missing,
+            measured=measured,
+        )
+
+    def discretised(self, discretizer: Any) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
+        """Return the table, its continuous columns cut, and the cut points.
+
+        The cut points are those that the discretizer finds, of every column in all rows in which it is observed.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :func:`~anbexact.tables.cuts.continuous.fit_cut_points` does.
+        """
+        cut_points = fit_cut_points(self.columns, self.target, self.weights, discretizer, self.categories)
+        return self.table(cut_points), cut_points
+
+    def learned_weights(self, measured: Collection[Hashable]) -> Weights:
+        """Return the weights of the rows that count if the columns ``measured`` are: 0 for a row left out."""
+        cells = missing_cells(
+            self.columns, self.target, self.weights, self.categories, self.handle_missing, measured, self.groups
+        )
+        return self.weights * ~cells.incomplete
+
+
+def training_columns(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None, named: Collection[Hashable] = ()
+) -> TrainingColumns:
+    """Read what to learn from, as the estimator's parameters of reading say.
+
+    Names and width of X are recorded on the estimator; ``classes`` are declared states of the class, and the columns
+    ``named`` stay, whatever they look like.
+    """
+    if is_lazy(X):
+        from anbexact.tables.counted.learning import counted_columns
+
+        return counted_columns(estimator, X, y, sample_weight, classes, named)
+    columns = record_columns(estimator, X, y)
+    weights = check_weights(sample_weight, len(columns[0]))
+    advise_on_weights(weights)
+    target = read_target(y, columns, weights)
+    categories = declared_states(estimator, [column.name for column in columns], target.name, classes)
+    question_class(target, weights, categories.get(target.name, ()))
+    weights = apply_class_weight(
+        getattr(estimator, "class_weight", None), target, weights, categories.get(target.name, ())
+    )
+    columns = read_texts(columns, weights > 0, categories, getattr(estimator, "decimal", None))
+    dropped: dict[Hashable, str] = {}
+    if getattr(estimator, "drop_identifiers", False):
+        columns, dropped = without_identifiers(columns, weights, {*categories, *named})
+    columns = [column.exactly(weights > 0) for column in columns]
+    groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
+    missing_class = getattr(estimator, "missing_class", "error")
+    return TrainingColumns(
+        columns, target, weights, categories, groups, estimator.handle_missing, dropped, missing_class
+    )
