@@ -323,7 +323,7 @@ def test_names_that_differ_in_case_alone(dialect):
         to_sql(other, dialect, keep=["job"])
 
 
-@pytest.mark.filterwarnings("ignore:to_sql. the column")
+@pytest.mark.filterwarnings("ignore:to_sql expects column")
 @pytest.mark.parametrize("model", [NaiveBayesClassifier(ess=1.0), TANClassifier(ess=1.0)])
 def test_text_that_is_no_number_is_refused_where_it_would_be_cast(model):
     """SQLite reads 0 from "$1,250.00" and 12 from "12a", Spark reads NULL, which is in no interval but the last."""
