@@ -58,7 +58,9 @@ def one_fold(name: str, fold: int) -> list[Row]:
     for label, ess in (("1", 1.0), ("ML", most_probable)):
         structure = learn(table, BDeu(ess))
         held_out = [HeldOut(rows, others, learn(rows, BDeu(ess))) for rows, others in inner]
-        by_cv, predicted[label] = best_held_out_smoothing(held_out, most_smoothing(table))
+        by_cv, predicted[label] = best_held_out_smoothing(
+            held_out, most_smoothing(table), len(table.vocabulary.features)
+        )
         sizes = {"alike": ess, "LOO": best_smoothing(table, structure), "CV": by_cv}
         for way, smoothing in sizes.items():
             posterior = Posterior(

@@ -214,5 +214,7 @@ def test_what_cannot_be_carried_is_named(case, tmp_path):
 
 def test_names_that_are_the_same_text_are_refused(tmp_path):
     X = pd.DataFrame({1: ["a", "b"] * 9, "1": ["a", "a", "b"] * 6})
-    with pytest.raises(ValueError, match="to_python writes names as text, and the columns 1 and '1' have the same"):
+    with pytest.raises(
+        ValueError, match="to_python writes column names as text, and columns 1 and '1' would have the same"
+    ):
         to_python(NaiveBayesClassifier(ess=1.0).fit(X, ["x", "y"] * 9), tmp_path / "scorer.py")
