@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,8 +44,8 @@ class NestedPartition:
             range(1, max(self.entered, default=0) + 1)
         ):
             raise ValueError("every level from 1 to the finest must add a cut point")
-        if any(not 0 < mass < np.inf for mass in self.masses):
-            raise ValueError("the measure of every cell must be a finite number above 0")
+        if any(not sys.float_info.min <= mass < np.inf for mass in self.masses):  # their reciprocals are finite, too
+            raise ValueError("the measure of every cell must be a finite number above 0, and not a subnormal one")
 
     @property
     def n_levels(self) -> int:

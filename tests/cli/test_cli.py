@@ -398,11 +398,12 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
     table.assign(y=rng.integers(0, 3, 60)).to_csv("wide.csv", index=False)
     code, out, _ = run(capsys, "compare", "wide.csv", "--class", "y", "--folds", "2")
     assert code == 0
-    assert "note: ANB was refused: there is not enough memory to lay out the" in out
+    assert "note: ANB was refused: scoring all families of 60 features with at most 1 parent needs" in out
     assert "The NB of all rows" in out
     assert re.search(r"\d\d weaker terms together", out)
     line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
-    assert "for each of 60 features; select features first" in line
+    assert "scoring all families of 60 features" in line
+    assert "select features first" in line
 
 
 @pytest.mark.parametrize(

@@ -618,7 +618,7 @@ class TestConstraintsThatMakeNoSense:
         structure = learn_anb(table, FNML(), max_parents=1)
         assert structure.certificate.optimal
         assert "over families among structures with at most 1 feature" in structure.certificate.method
-        with pytest.raises(MemoryError, match=r"all families of 17 features with up to 1 parents needs .*; 1 kB is"):
+        with pytest.raises(MemoryError, match=r"all families of 17 features with at most 1 parent needs .*; 1 kB is"):
             learn_anb(table, FNML(), max_parents=1, memory_limit=1000)
 
     def test_a_table_without_a_class(self):

@@ -130,7 +130,8 @@ class BayesFactorSelector(
             The features, as in ``fit``.
         """
         check_is_fitted(self)
-        check_columns(self, X, self._features)
+        if getattr(X, "ndim", 2) == 2:  # scikit-learn says what is wrong with other arrays
+            check_columns(self, X, self._features)
         config = getattr(self, "_sklearn_output_config", {})
         wanted = config.get("transform", get_config()["transform_output"])
         if wanted == "polars" and nw.dependencies.is_polars_dataframe(X) and self.get_support().any():

@@ -12,7 +12,7 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.units import human_bytes
+from anbexact._runtime.units import counted, human_bytes
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.means import ListMeans
@@ -200,8 +200,9 @@ def enumerated_lists(
     needed = FAMILY_BYTES * n * max((k + 2) * comb(n - 1, k) for k in range(most + 1))
     if needed > means.memory:
         raise SearchTooLargeError(
-            f"scoring all families of {n} features with up to {most} parents needs {human_bytes(needed)}; "
-            f"{human_bytes(means.memory)} is available: lower max_parents, or select features first"
+            f"scoring all families of {n} features with at most {counted(most, 'parent')} needs "
+            f"{human_bytes(needed)}; {human_bytes(means.memory)} is available: lower max_parents, or select features "
+            "first"
         )
     lists = EnumeratedLists(table, score, constraints, means.threads)
     lists.extend(means.deadline, most_sets=means.most_sets, largest=largest, progress=means.progress)
