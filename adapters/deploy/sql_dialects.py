@@ -66,7 +66,7 @@ class Dialect:
     is_nan : str
         The test of a float, called ``{}``; none if there are no NaNs.
     is_text : str
-        The test of a ``{cell}`` that is no ``{number}``, where the dialect reads some number from it without a word.
+        A test for a ``{cell}`` that is not a ``{number}``, for dialects that silently cast such text to a number.
     largest : str
         The function of several numbers.
     rich : bool

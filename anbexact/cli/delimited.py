@@ -50,7 +50,7 @@ class Dialect:
 def read_delimited(
     source: Source, separator: str | None, decimal: str | None, encoding: str | None, expected: Expected
 ) -> tuple[pd.DataFrame, Dialect]:
-    """Read separated text, columns as expected, and what is None as the file itself tells."""
+    """Read separated text; options that are None are detected from the file."""
     tried = encoding_of(source, encoding)
     try:
         dialect = _dialect(source, tried, separator, decimal)
