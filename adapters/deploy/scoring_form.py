@@ -167,8 +167,8 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     try:
         summing = _tables_as_terms(model.summing_network)
     except (ValueError, MemoryError) as error:
-        return _form(model.classifier.reader_, what, complete, None, str(error))
-    return _form(model.classifier.reader_, what, complete, summing)
+        return _form(model.origin.reader, what, complete, None, str(error))
+    return _form(model.origin.reader, what, complete, summing)
 
 
 def sum_over_families(classifier: Any, what: str) -> NetworkClassifier | LogitPosterior:

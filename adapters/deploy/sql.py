@@ -82,7 +82,7 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
     if isinstance(model, NetworkClassifier):
         query = _Query(model.model_.discrete(), DIALECTS[dialect], model.handle_missing_)
     else:
-        rules = model.classifier.reader_.missing_rules
+        rules = model.origin.reader.missing_rules
         try:
             query = _Query(model.summing_network, DIALECTS[dialect], rules)
         except (ValueError, MemoryError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from sklearn.utils.validation import check_is_fitted
@@ -108,12 +108,12 @@ def to_logit(
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
-    fitted = copy(classifier.discrete_form())  # a later fit of the classifier does not change the copy
-    network = fitted.model_.discrete()
+    origin = replace(classifier.discrete_form().origin(), learned=classifier.model_)
+    network = classifier.model_.discrete()
     if intervals is not None:
         if X is None:
             raise ValueError("intervals are made of the rows: pass X, as in fit")
-        columns = fitted.reader_.cut_columns(X, sample_weight)
+        columns = origin.reader.cut_columns(X, sample_weight)
         network = refined_network(network, columns, check_intervals(intervals))
-        fitted = fitted.with_network(network)
-    return LogitModel(network, fitted, network_potentials(network.tables, network.structure))
+        origin = replace(origin.classifier_of(network).origin(), learned=classifier.model_)
+    return LogitModel(network, origin, network_potentials(network.tables, network.structure))

@@ -21,6 +21,7 @@ from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.models.logit.predictions import Origin
 from anbexact.models.model import Model
 from anbexact.models.network.estimation import ESTIMATES, HIERARCHICAL, Estimation
 from anbexact.models.network.explanation import Explanations
@@ -44,8 +45,6 @@ from anbexact.tables.training import TrainingColumns
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from anbexact.classifiers.fixed import FixedStructureClassifier
-    from anbexact.explanations.family_sum import FamilySum
     from anbexact.models.em.record import EMRecord
     from anbexact.models.logit.model import LogitModel
 
@@ -323,13 +322,6 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         found = self.model_.explain(rows, label, against)
         return explained_intervals(self.model_, rows.codes, found, self.n_jobs) if intervals else found
 
-    def family_sum(self) -> FamilySum:
-        """Return the class posterior as a sum of functions of a few features each, for exact explanations."""
-        from anbexact.explanations.family_sum import FamilySum
-
-        check_is_fitted(self)
-        return FamilySum.of_network(self.model_)
-
     @property
     def score_name_(self) -> str:
         """Name of the score of the structure, as in the literature."""
@@ -341,12 +333,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         check_is_fitted(self)
         return self
 
-    def with_network(self, network: TableNetwork, l2: float | str | None = None) -> FixedStructureClassifier:
-        """Return a fitted classifier of another network over the same columns.
-
-        The ``fit`` method of the result estimates the tables of that structure by the same rules as this classifier,
-        and refits them with the prior precision ``l2``, by default that of this classifier.
-        """
+    def origin(self) -> Origin:
+        """Return what a logistic regression of the network takes over from this classifier."""
         from anbexact.classifiers.fixed import FixedStructureClassifier
 
         given = self.get_params(deep=False)
@@ -356,9 +344,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         score = given.get("structure_score", "bdeu")
         if not (score in SCORES if isinstance(score, str) else isinstance(score, Score)):
             del parameters["structure_score"]  # usable only in a search
-        parameters["l2"] = given.get("l2") if l2 is None else l2
-        named = getattr(self, "feature_names_in_", None)
-        return FixedStructureClassifier.from_network(network, feature_names=named, **parameters)
+        parameters["l2"] = given.get("l2")
+        return Origin(learned=self.model_, reader=self.reader_, fixed=FixedStructureClassifier, parameters=parameters)
 
     def to_logit(self, X: Any = None, sample_weight: Any = None, *, intervals: Any = None) -> LogitModel:
         """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,10 @@ from anbexact.tables.frames.parts import as_pandas, chosen_columns, parts_of
 from anbexact.tables.labels import read_labels
 from anbexact.tables.reader import Reader
 from anbexact.tables.table import check_weights
-from anbexact.tables.vocabulary import Groups, Vocabulary
+from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary
+
+if TYPE_CHECKING:
+    from anbexact.models.model import Model
 
 
 class DiscreteClassifier(
@@ -33,6 +36,12 @@ class DiscreteClassifier(
     metaclass=ABCMeta,
 ):
     """A classifier of rows with discrete states; continuous columns are discretised. Subclasses define the model."""
+
+    if TYPE_CHECKING:  # an attribute, or a property
+
+        @property
+        def model_(self) -> Model:
+            """What was learned."""
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
@@ -48,32 +57,110 @@ class DiscreteClassifier(
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of a table."""
 
-    @abstractmethod
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
-
-    @abstractmethod
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return P(class | row), shape (rows, classes), columns as in ``classes_``."""
-
-    @abstractmethod
-    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells); the other cells are summed out."""
-
     @property
     @abstractmethod
     def reader_(self) -> Reader:
         """How frames are read."""
 
-    @property
     @abstractmethod
-    def vocabulary_(self) -> Vocabulary:
-        """Names and states of all variables."""
+    def _threads(self) -> int | None:
+        """Return the number of threads; None for all processors."""
 
     @property
-    @abstractmethod
+    def vocabulary_(self) -> Vocabulary:
+        """Names and states of all variables."""
+        return self.model_.vocabulary
+
+    @property
     def cut_points_(self) -> dict[Hashable, Cuts]:
         """Cut points of every column that was discretised."""
+        return dict(self.model_.cut_points)
+
+    def _codes(self, X: Any) -> CodeArray:
+        """Return the rows of a frame as ``model_`` takes them; see :meth:`anbexact.models.model.Model.codes`."""
+        reader = self.reader_
+        return self.model_.codes(reader, X)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones.
+
+        A row that is impossible under the network (which requires zeros in its tables) gets the first class too, with
+        a warning that counts such rows.
+        """
+        codes = self._codes(X)
+        logs = self.model_.log_support(codes, self._threads())
+        best = logs.argmax(axis=1)
+        impossible = np.flatnonzero(np.isneginf(logs[np.arange(len(best)), best]))
+        if len(impossible):
+            warn(
+                f"row {int(impossible[0])} is impossible under the network for every class ({len(impossible)} "
+                f"such rows): the first class, {self.classes_.tolist()[0]!r}, is predicted"
+            )
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
+
+        Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which requires
+        zeros in its tables) gets NaN, with a warning that counts such rows.
+
+        Parameters
+        ----------
+        X : table
+            The features.
+        class_prior : mapping or array, optional
+            Shares π' of the classes in the population that the rows come from, by class or in the order of
+            ``classes_``, if they differ from the shares π in training (``class_prior_``). The result is ``P(c | x)
+            π'(c) / π(c)``, normalised. It is exact if the rows of each class are distributed as in training.
+        """
+        if class_prior is not None:
+            return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
+        codes = self._codes(X)
+        return self.model_.posterior(codes, self._threads())
+
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
+        codes = self._codes(X)
+        logs = self.model_.log_posterior(codes, self._threads())
+        return logs if class_prior is None else self._adjusted(logs, class_prior)
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells); the other cells are summed out exactly.
+
+        Parameters
+        ----------
+        evidence : mapping of feature to value, optional
+            The known values, as in the columns of ``fit``; they are cut and encoded as in ``predict``. You can pass a
+            row of a frame (a pandas Series).
+        **values
+            Further known values, for features whose names are Python identifiers.
+
+        Returns
+        -------
+        (classes,) Series
+            Probabilities, named after the class and indexed by ``classes_``.
+
+        Raises
+        ------
+        TypeError
+            If ``evidence`` is not a mapping.
+        ValueError
+            If a name is not a feature, a value is not a state of its feature or is missing (unless missing cells are
+            a state of their own), or the evidence has probability 0.
+
+        Examples
+        --------
+        >>> from anbexact import ANBClassifier
+        >>> from anbexact.datasets import load_iris
+        >>> iris = ANBClassifier(ess=1, discretizer="mdlp").fit(*load_iris())
+        >>> iris.query(petal_width=1.7, sepal_length=6).round(3)
+        setosa        0.001
+        versicolor    0.962
+        virginica     0.037
+        Name: species, dtype: float64
+        """
+        check_is_fitted(self)
+        return self.model_.answer(self.reader_, evidence, values)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class unknown to ``fit`` count as errors, with a warning."""

@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from anbexact.tables.prediction import check_choice
 from anbexact.tables.reader import Reader
 
@@ -13,9 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact._runtime.arrays import Floats
-    from anbexact.explanations.family_sum import FamilySum
     from anbexact.explanations.local import LocalExplanations
     from anbexact.explanations.reasons import Reasons
+    from anbexact.models.family_sum import FamilySum
+    from anbexact.models.model import Model
 
 
 class Explaining:
@@ -26,9 +29,15 @@ class Explaining:
     def reader_(self) -> Reader:
         """How frames are read."""
 
+    if TYPE_CHECKING:  # an attribute, or a property
+
+        @property
+        def model_(self) -> Model:
+            """What was learned."""
+
     @abstractmethod
-    def family_sum(self) -> FamilySum:
-        """Return the class posterior as a sum of functions of a few features each."""
+    def _threads(self) -> int | None:
+        """Return the number of threads; None for all processors."""
 
     def explain_local(
         self,
@@ -86,7 +95,7 @@ class Explaining:
         from anbexact.explanations.local import explain_locally
 
         return explain_locally(
-            self.family_sum(),
+            self._family_sum(),
             self.reader_.rows(X),
             label=label,
             against=against,
@@ -109,7 +118,7 @@ class Explaining:
         """
         from anbexact.explanations.overall import centred_values
 
-        return centred_values(self.family_sum(), self.reader_.codes(X), self._drawn(background), self._threads())
+        return centred_values(self._family_sum(), self.reader_.codes(X), self._drawn(background), self._threads())
 
     def explain_global(self, X: Any = None, *, background: Any = None) -> pd.DataFrame:
         """Return the importance of every feature, the most important first.
@@ -132,7 +141,7 @@ class Explaining:
         from anbexact.explanations.overall import explain_globally
 
         codes = None if X is None else self.reader_.codes(X)
-        return explain_globally(self.family_sum(), codes, self._drawn(background), self._threads())
+        return explain_globally(self._family_sum(), codes, self._drawn(background), self._threads())
 
     def sufficient_reasons(self, X: Any, *, size: str = "minimal") -> Reasons:
         """Return, for every row, features whose values alone decide the prediction.
@@ -166,7 +175,7 @@ class Explaining:
         """
         from anbexact.explanations.reasons import sufficient_reasons
 
-        return sufficient_reasons(self.family_sum(), self.reader_.rows(X), size, self._threads())
+        return sufficient_reasons(self._family_sum(), self.reader_.rows(X), size, self._threads())
 
     def nearest_change(self, X: Any, *, keep: Collection[Hashable] = (), target: Any = None) -> pd.DataFrame:
         """Return, for every row, the fewest features to change so that another class is predicted.
@@ -203,7 +212,7 @@ class Explaining:
         """
         from anbexact.explanations.nearest import nearest_change
 
-        return nearest_change(self.family_sum(), self.reader_.rows(X), keep, target, self._threads())
+        return nearest_change(self._family_sum(), self.reader_.rows(X), keep, target, self._threads())
 
     def what_if(self, X: Any, changes: Any) -> pd.DataFrame:
         """Return the class posteriors of rows in which some features have other values.
@@ -230,7 +239,7 @@ class Explaining:
         from anbexact.explanations.sensitivity import what_if
 
         reader = self.reader_
-        return what_if(self.family_sum(), reader, reader.rows(X), changes)
+        return what_if(self._family_sum(), reader, reader.rows(X), changes)
 
     def tornado(self, X: Any, *, label: Any = None) -> pd.DataFrame:
         """Return, for every row, how far each feature on its own can move the probability of a class.
@@ -252,7 +261,7 @@ class Explaining:
         """
         from anbexact.explanations.sensitivity import tornado
 
-        return tornado(self.family_sum(), self.reader_.rows(X), label)
+        return tornado(self._family_sum(), self.reader_.rows(X), label)
 
     def tornado_of_entries(self, X: Any, *, label: Any = None, odds: float | None = None) -> pd.DataFrame:
         """Return, for every row, how far each entry of the conditional tables can move the probability of a class.
@@ -291,7 +300,7 @@ class Explaining:
         """
         from anbexact.explanations.entries import tornado_of_entries
 
-        return tornado_of_entries(self.family_sum(), self.reader_.rows(X), label, odds)
+        return tornado_of_entries(self._family_sum(), self.reader_.rows(X), label, odds)
 
     def next_question(
         self,
@@ -349,16 +358,16 @@ class Explaining:
         plain = costs is None and utilities is None
         ranked = ("information" if plain else "gain") if by is None else by
         check_choice("by", ranked, ("information", "gain"))
-        source = self.family_sum()
+        source = self._family_sum()
         classes = source.vocabulary.states[source.vocabulary.class_name]
         name = "utilities" if utilities is not None else "costs"
         matrix = read_costs(utilities if utilities is not None else costs, name, classes)
         return next_questions(source, self.reader_.rows(X), matrix, prices or {}, ranked)
 
+    def _family_sum(self) -> FamilySum:
+        check_is_fitted(self)
+        return self.model_.family_sum()
+
     def _drawn(self, background: Any) -> Any:
         """Return a background with rows as codes."""
         return background if background is None or isinstance(background, str) else self.reader_.codes(background)
-
-    def _threads(self) -> int | None:
-        found: int | None = self.reader_.estimator.get_params(deep=False).get("n_jobs")
-        return found

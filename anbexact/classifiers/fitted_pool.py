@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,13 +14,11 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.classifiers.pooling.learning import log_posteriors
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.models.pool.pool import Pool, PoolMember
 from anbexact.models.pool.weights import PoolWeights, shares
-from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Reader
-from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from anbexact.models.network.explanation import Explanations
@@ -73,20 +71,20 @@ class FittedPool(DiscreteClassifier):
         """All members that were tried, with their weights and outcomes."""
         return pd.DataFrame(self._considered).set_index("member")
 
-    def _logs(self, X: Any) -> Floats:
-        """Return ln P_m(class | row), shape (rows, members, classes)."""
+    @property
+    def model_(self) -> Pool:
+        """The members' models, with their weights."""
         check_is_fitted(self)
-        labels = self.classes_.tolist()
-        return np.stack([log_posteriors(model, X, labels) for _, model in self.estimators_], axis=1)
+        members = tuple(
+            PoolMember(name=name, weight=float(w), model=own.model_, reader=own.reader_, n_jobs=own._threads())
+            for w, (name, own) in zip(self.weights_, self.estimators_, strict=True)
+        )
+        common = None if self.common_ is None else self.common_.origin()
+        return Pool(members=members, biases=self.biases_, ridge=self.ridge_, common=common)
 
-    def _log_posterior(self, X: Any) -> Floats:
-        logs = self._logs(X)
-        return PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(logs)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
-        best = self._log_posterior(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def _threads(self) -> int | None:
+        """Return None: every member has its own number of threads."""
+        return None
 
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
@@ -97,40 +95,6 @@ class FittedPool(DiscreteClassifier):
         check_is_fitted(self)
         priors = np.stack([model.class_prior_ for _, model in self.estimators_])
         return np.asarray(shares(self.weights_) @ priors)
-
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
-        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
-
-        Every member sums out missing and unknown cells under its own network; the posteriors are pooled.
-
-        Parameters
-        ----------
-        X : table
-            The features.
-        class_prior : mapping or array, optional
-            Shares of the classes in the population that the rows come from, if they differ from those in training;
-            see :meth:`anbexact.NetworkClassifier.predict_proba`.
-        """
-        return np.exp(self.predict_log_proba(X, class_prior=class_prior))
-
-    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
-        logs = self._log_posterior(X)
-        return logs if class_prior is None else self._adjusted(logs, class_prior)
-
-    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells): the members' answers, pooled.
-
-        See :meth:`anbexact.NetworkClassifier.query`.
-        """
-        check_is_fitted(self)
-        answers = [model.query(evidence, **values) for _, model in self.estimators_]
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.stack([answer.to_numpy() for answer in answers]))[None]
-        pooled = PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(logs)[0]
-        answer = answers[0].copy()
-        answer[:] = np.exp(pooled)
-        return answer
 
     def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
         """Return, per row, what each family of features adds to the log odds of one class against another.
@@ -144,16 +108,7 @@ class FittedPool(DiscreteClassifier):
         ValueError
             If ``label`` or ``against`` is not a class, or both are the same; or if the members have no common states.
         """
-        from anbexact.classifiers.pooling.forms import explained_member
-        from anbexact.models.pool.explanation import explain_pool
-
-        rows = self._of_common_states().reader_.rows(X)
-        members = [
-            explained_member(member, X, logs)
-            for member, logs in zip(self._weighted(), self._logs(X).swapaxes(0, 1), strict=True)
-        ]
-        pooled = self._log_posterior(X), self.biases_
-        return explain_pool(rows, members, pooled, self.vocabulary_, label, against)
+        return self.model_.explain(X, label, against)
 
     def to_logit(self) -> PooledLogit:
         """Return the logistic regression with the posterior of the pool, on the common states of its members.
@@ -175,50 +130,14 @@ class FittedPool(DiscreteClassifier):
         UserWarning
             If a member models columns by densities: the regression then has the posterior of its discrete form.
         """
-        from anbexact.classifiers.pooling.forms import member_terms
-        from anbexact.models.pool.logit import PooledLogit
-        from anbexact.models.pool.reading import Reading
-        from anbexact.models.pool.union import union_of_terms
-
-        common = self._of_common_states()
-        network = common.model_.discrete()
-        terms = [member_terms(member) for member in self._weighted()]
-        reading = Reading(network.vocabulary, network.cut_points)
-        return PooledLogit(network, common, union_of_terms(terms, self.biases_, reading))
-
-    def _weighted(self) -> list[tuple[str, float, DiscreteClassifier]]:
-        return [(name, float(w), model) for w, (name, model) in zip(self.weights_, self.estimators_, strict=True)]
-
-    def _of_common_states(self) -> FixedStructureClassifier:
-        """Return the network on the common states of the members; refuse a pool without common states."""
-        check_is_fitted(self)
-        if self.common_ is None:
-            from anbexact.classifiers.pooling.forms import reading_of
-            from anbexact.models.pool.reading import common_refinement
-
-            common_refinement([reading_of(model) for _, model in self.estimators_])
-            raise ValueError("the members of this pool have no common states")
-        return self.common_
-
-    @property
-    def _source(self) -> DiscreteClassifier:
-        check_is_fitted(self)
-        return self.estimators_[0][1] if self.common_ is None else self.common_
-
-    @property
-    def vocabulary_(self) -> Vocabulary:
-        """Names and states of all variables: common states of the members, else those of the first."""
-        return self._source.vocabulary_
-
-    @property
-    def cut_points_(self) -> dict[Hashable, Cuts]:
-        """Cut points of every column that was discretised: those of all members together, else those of the first."""
-        return self._source.cut_points_
+        return self.model_.to_logit()
 
     @property
     def reader_(self) -> Reader:
         """How frames are read, as codes of the states of ``vocabulary_``."""
-        return self._source.reader_
+        check_is_fitted(self)
+        source = self.estimators_[0][1] if self.common_ is None else self.common_
+        return source.reader_
 
 
 def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:

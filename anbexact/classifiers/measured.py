@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
+from dataclasses import replace
 from functools import partial
-from typing import Self
+from typing import cast
 
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.models.model import Model
 from anbexact.models.network.densities import Densities
 from anbexact.models.network.density_counts import count_at_levels, family_levels
 from anbexact.models.network.density_network import DensityNetwork
-from anbexact.models.network.network import Network
+from anbexact.models.network.network import Network, TableNetwork
 from anbexact.models.network.universal_measure import UniversalMeasure
 from anbexact.scores import Universal
 from anbexact.tables.training import TrainingColumns
@@ -62,7 +62,6 @@ class MeasuredClassifier(NetworkClassifier):
     """
 
     continuous: str | UniversalMeasure
-    level_cost_: float
 
     @property
     def universal_score_(self) -> Universal | None:
@@ -73,6 +72,11 @@ class MeasuredClassifier(NetworkClassifier):
     def densities_(self) -> Densities | None:
         """The density of every variable given its parents; None if columns were discretised."""
         return getattr(getattr(self, "model_", None), "densities", None)
+
+    @property
+    def level_cost_(self) -> float:
+        """By how much the mean log loss of the training rows rises in :meth:`to_discrete`, in nats per row."""
+        return cast(DensityNetwork, self.model_).level_cost
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -108,13 +112,6 @@ class MeasuredClassifier(NetworkClassifier):
         universal = self._universal()
         return self._learn_model if universal is None else partial(self._learn_measured, universal)
 
-    def set_model(self, model: Model) -> Self:
-        """Store a network that was learned elsewhere; see :meth:`NetworkClassifier.set_model`."""
-        super().set_model(model)
-        if not isinstance(model, DensityNetwork):
-            self.__dict__.pop("level_cost_", None)  # of an earlier fit
-        return self
-
     def _learn_measured(self, universal: UniversalMeasure, read: TrainingColumns) -> Network:
         """Return the network of densities by a universal measure."""
         measured = universal.measured(read.columns, read.weights, read.categories)
@@ -130,8 +127,7 @@ class MeasuredClassifier(NetworkClassifier):
         structure = self._learn(table, score, getattr(self, "time_limit", None))
         counts, levels = count_at_levels(table, structure, score), family_levels(table, structure, score)
         measured_network = DensityNetwork.from_counts(table.vocabulary, structure, counts, levels, score)
-        self.level_cost_ = measured_network.level_cost(table, self.n_jobs)
-        return measured_network
+        return replace(measured_network, level_cost=measured_network.cost_of_levels(table, self.n_jobs))
 
     def to_discrete(self) -> FixedStructureClassifier:
         """Return the network in which every variable and its parents have only their most probable levels.
@@ -146,10 +142,13 @@ class MeasuredClassifier(NetworkClassifier):
             If the classifier did not learn by a universal measure, or the tables would not fit into memory.
         """
         check_is_fitted(self)
-        if not isinstance(self.model_, DensityNetwork):
+        if self.universal_score_ is None:
             raise ValueError("this classifier discretised its continuous columns and is already discrete")
+        return self._classifier_of(self.model_.discrete())
+
+    def _classifier_of(self, network: TableNetwork) -> FixedStructureClassifier:
         return FixedStructureClassifier.from_network(
-            self.model_.discrete(),
+            network,
             feature_names=getattr(self, "feature_names_in_", None),
             handle_unknown=self.handle_unknown,
             handle_missing=self.handle_missing,
@@ -165,13 +164,7 @@ class MeasuredClassifier(NetworkClassifier):
         check_is_fitted(self)
         if self.universal_score_ is None:
             return super().discrete_form()
-        discrete = self.to_discrete()
-        cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in discrete.cut_points_.items())
-        warn(
-            f"every variable is exported at its most probable level (cells: {cells or 'all are discrete'}), which "
-            f"changes the mean log loss on the training rows by {self.level_cost_:+.4g} nats"
-        )
-        return discrete
+        return self._classifier_of(self.model_.to_network())
 
     @property
     def score_name_(self) -> str:

@@ -280,8 +280,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
     ) -> FixedStructureClassifier | None:
         """Return a network on the common states of the members; None if they have none."""
-        from anbexact.classifiers.pooling.forms import common_network
-        from anbexact.models.pool.reading import DifferentReadingsError
+        from anbexact.classifiers.pooling.common_states import common_network
+        from anbexact.models.reading import DifferentReadingsError
 
         first = fitted[0].estimator_ if isinstance(fitted[0], RefittedClassifier) else fitted[0]
         settings = {name: getattr(first, name) for name in ("handle_unknown", "handle_missing", "n_jobs")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,14 +25,9 @@ from anbexact.classifiers.refit import refitted_model
 from anbexact.models.logit.refit import check_l2, check_max_iter
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.structure import Structure
-from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Reader
-from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from anbexact.explanations.family_sum import FamilySum
     from anbexact.models.logit.model import LogitModel
 
 
@@ -216,33 +210,6 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             self.feature_names_in_ = network.feature_names_in_
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
-        return self.to_logit().predict(X)
-
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
-        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
-
-        Missing cells and unknown states are summed out under a network with this posterior, to which arcs are added
-        if necessary (:meth:`anbexact.adapters.LogitModel.close`).
-
-        Parameters
-        ----------
-        X : table
-            The features.
-        class_prior : mapping or array, optional
-            Shares of the classes in the population that the rows come from, if they differ from those in training;
-            see :meth:`anbexact.NetworkClassifier.predict_proba`.
-        """
-        if class_prior is not None:
-            return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
-        return self.to_logit().predict_proba(X)
-
-    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
-        logs = self.to_logit().predict_log_proba(X)
-        return logs if class_prior is None else self._adjusted(logs, class_prior)
-
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
         """The shares of the classes in training: those of ``estimator_`` when no feature is known."""
@@ -255,16 +222,6 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         See :meth:`anbexact.NetworkClassifier.explain` and :meth:`anbexact.adapters.LogitModel.explain`.
         """
         return self.to_logit().explain(X, label=label, against=against)
-
-    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells); see :meth:`anbexact.NetworkClassifier.query`."""
-        return self.to_logit().query(evidence, **values)
-
-    def family_sum(self) -> FamilySum:
-        """Return the class posterior as a sum of functions of a few features each, for exact explanations."""
-        from anbexact.explanations.family_sum import FamilySum
-
-        return FamilySum.of_logit(self.to_logit())
 
     def to_logit(self) -> LogitModel:
         """Return the refitted logistic regression, ``logit_``."""
@@ -289,16 +246,6 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         return model.to_classifier()
 
     @property
-    def vocabulary_(self) -> Vocabulary:
-        """Names and states of all variables."""
-        return self.logit_.vocabulary
-
-    @property
-    def cut_points_(self) -> dict[Hashable, Cuts]:
-        """Cut points of every column that was discretised."""
-        return self.logit_.cut_points
-
-    @property
     def structure_(self) -> Structure:
         """The graph, with its score and certificate."""
         return self.logit_.structure
@@ -306,7 +253,16 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     @property
     def reader_(self) -> Reader:
         """How frames are read, as codes of the states of ``vocabulary_``."""
-        return self.to_logit().classifier.reader_
+        return self.to_logit().origin.reader
+
+    @property
+    def model_(self) -> LogitModel:
+        """The refitted logistic regression, ``logit_``."""
+        return self.to_logit()
+
+    def _threads(self) -> int | None:
+        """Return the number of threads of the network's classifier."""
+        return self.to_logit().origin.n_jobs
 
 
 def learned_network(classifier: Any) -> NetworkClassifier | None:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.tasks import thread_count
-from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.models.model import Model
-from anbexact.models.network.evidence import query_network
 from anbexact.tables.class_weights import check_class_weight
-from anbexact.tables.cuts import Cuts
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.labels import check_classes
 from anbexact.tables.missing import EM, check_handle_missing
@@ -31,7 +27,6 @@ from anbexact.tables.prediction import HANDLE_UNKNOWN, check_choice
 from anbexact.tables.reader import Reader
 from anbexact.tables.text_columns import check_decimal
 from anbexact.tables.training import TrainingColumns, training_columns
-from anbexact.tables.vocabulary import Vocabulary
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
@@ -99,16 +94,6 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     @abstractmethod
     def _learn_model(self, read: TrainingColumns) -> Model:
         """Return the model learned from the columns of a frame."""
-
-    @property
-    def vocabulary_(self) -> Vocabulary:
-        """Names and states of all variables."""
-        return self.model_.vocabulary
-
-    @property
-    def cut_points_(self) -> dict[Hashable, Cuts]:
-        """Cut points of every column that was discretised."""
-        return dict(self.model_.cut_points)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -228,26 +213,25 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         -------
         self
         """
-        model.class_posterior  # noqa: B018  # prepared now rather than at the first prediction
+        model.prepare()
         self.model_ = model
         vocabulary = model.vocabulary
         self.handle_missing_ = vocabulary.missing_rules(self.handle_missing)
         self.dropped_ = dict.fromkeys(vocabulary.left_out, "left out when first learned")
-        classes = vocabulary.states[vocabulary.class_name]
-        kinds = {type(state) for state in classes}
-        self.classes_ = np.empty(len(classes), dtype=object)
-        self.classes_[:] = classes
-        if len(kinds) == 1 and kinds <= {bool, int, float, str}:
-            plain = np.array(classes)
-            self.classes_ = plain if plain.dtype.kind in "biufU" else self.classes_
+        self.classes_ = vocabulary.classes
         return self
+
+    def _threads(self) -> int | None:
+        """Return the number of threads, ``n_jobs``."""
+        return self.n_jobs
 
     @property
     def reader_(self) -> Reader:
         """How frames are read: as codes of states (``reader_.codes(X)``) or as a table of this vocabulary."""
         check_is_fitted(self)
         return Reader(
-            estimator=self,
+            fitted_by=type(self).__name__,
+            feature_names=getattr(self, "feature_names_in_", None),
             vocabulary=self.model_.vocabulary,
             cut_points=self.model_.cut_points,
             handle_unknown=self.handle_unknown,
@@ -256,95 +240,14 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             class_weight=self.class_weight,
         )
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, shape (rows,); the first of equally probable ones.
-
-        A row that is impossible under the network (which requires zeros in its tables) gets the first class too, with
-        a warning that counts such rows.
-        """
-        codes = self.reader_.codes(X)
-        logs = self.model_.log_joint(codes, self.n_jobs)
-        best = logs.argmax(axis=1)
-        impossible = np.flatnonzero(np.isneginf(logs[np.arange(len(best)), best]))
-        if len(impossible):
-            warn(
-                f"row {int(impossible[0])} is impossible under the network for every class ({len(impossible)} "
-                f"such rows): the first class, {self.classes_.tolist()[0]!r}, is predicted"
-            )
-        return np.asarray(self.classes_[best])
-
-    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
-        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
-
-        Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which requires
-        zeros in its tables) gets NaN, with a warning that counts such rows.
-
-        Parameters
-        ----------
-        X : table
-            The features.
-        class_prior : mapping or array, optional
-            Shares π' of the classes in the population that the rows come from, by class or in the order of
-            ``classes_``, if they differ from the shares π in training (``class_prior_``). The result is ``P(c | x)
-            π'(c) / π(c)``, normalised. It is exact if the rows of each class are distributed as in training.
-        """
-        if class_prior is not None:
-            return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
-        codes = self.reader_.codes(X)
-        return self.model_.posterior(codes, self.n_jobs)
-
-    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
-        codes = self.reader_.codes(X)
-        logs = self.model_.log_posterior(codes, self.n_jobs)
-        return logs if class_prior is None else self._adjusted(logs, class_prior)
-
     def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(observed cells of the row), shape (rows,), in nats per row.
 
         For a classifier that models continuous columns by densities, this is the log of a density with respect to the
         reference measures of their partitions.
         """
-        codes = self.reader_.codes(X)
-        return np.asarray(logsumexp(self.model_.log_joint(codes, self.n_jobs), axis=1))
-
-    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells); the other cells are summed out exactly.
-
-        Parameters
-        ----------
-        evidence : mapping of feature to value, optional
-            The known values, as in the columns of ``fit``; they are cut and encoded as in ``predict``. You can pass a
-            row of a frame (a pandas Series).
-        **values
-            Further known values, for features whose names are Python identifiers.
-
-        Returns
-        -------
-        (classes,) Series
-            Probabilities, named after the class and indexed by ``classes_``.
-
-        Raises
-        ------
-        TypeError
-            If ``evidence`` is not a mapping.
-        ValueError
-            If a name is not a feature, a value is not a state of its feature or is missing (unless missing cells are
-            a state of their own), or the evidence has probability 0.
-
-        Examples
-        --------
-        >>> from anbexact import ANBClassifier
-        >>> from anbexact.datasets import load_iris
-        >>> iris = ANBClassifier(ess=1, discretizer="mdlp").fit(*load_iris())
-        >>> iris.query(petal_width=1.7, sepal_length=6).round(3)
-        setosa        0.001
-        versicolor    0.962
-        virginica     0.037
-        Name: species, dtype: float64
-        """
-        check_is_fitted(self)
-        return query_network(self.model_, self.reader_, evidence, values)
+        codes = self._codes(X)
+        return np.asarray(logsumexp(self.model_.log_joint(codes, self._threads()), axis=1))
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
-from anbexact.explanations.family_sum import FamilySum
+from anbexact.models.family_sum import FamilySum
 from anbexact.tables.vocabulary import MISSING, CodeArray
 
 

@@ -7,7 +7,7 @@ from math import factorial
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact.explanations.family_sum import FamilySum
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.network import TableNetwork
 from anbexact.tables.vocabulary import MISSING, CodeArray
 

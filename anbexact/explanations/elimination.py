@@ -10,7 +10,7 @@ import numpy as np
 
 from anbexact._kernels.max_sum import Buckets
 from anbexact._runtime.arrays import Bools, Floats, Positions
-from anbexact.explanations.family_sum import FamilySum
+from anbexact.models.family_sum import FamilySum
 
 MOST_CELLS = 20_000_000
 """Numbers that the tables of an elimination may hold: 160 MB."""

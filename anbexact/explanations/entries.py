@@ -12,8 +12,8 @@ import pandas as pd
 from scipy.stats import beta
 
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.sensitivity import explained_classes, widest_first
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.explanation_text import value_text
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import ConditionalTable

@@ -15,8 +15,8 @@ from anbexact._runtime.displayed import Displayed
 from anbexact.explanations.background import distributions
 from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.conditional_shapley import conditional_values
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.shapley import ShapleyTables
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.explain import compared_classes
 from anbexact.models.network.explanation_text import MOST_TERMS, WIDTH, cell_text, factor_text, wrapped
 from anbexact.tables.reader import Rows

@@ -12,8 +12,8 @@ from anbexact._kernels.changes import changes_to_class, nearest_changes
 from anbexact._runtime.arrays import Bools
 from anbexact._runtime.tasks import run_on_rows
 from anbexact.explanations.elimination import arranged
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.reasons import TOLERANCE
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.explain import class_code
 from anbexact.models.network.explanation_text import value_text
 from anbexact.tables.reader import Rows

@@ -8,8 +8,8 @@ from scipy.special import logsumexp, xlogy
 
 from anbexact._runtime.arrays import Floats
 from anbexact.explanations.background import distributions
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.shapley import ShapleyTables
+from anbexact.models.family_sum import FamilySum
 from anbexact.tables.vocabulary import MISSING, CodeArray
 
 

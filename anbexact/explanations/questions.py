@@ -10,7 +10,7 @@ from scipy.special import entr, logsumexp
 
 from anbexact._runtime.arrays import Floats
 from anbexact.explanations.decisions import Costs
-from anbexact.explanations.family_sum import FamilySum
+from anbexact.models.family_sum import FamilySum
 from anbexact.tables.reader import Rows
 
 LEAST = 1e-12

@@ -16,8 +16,8 @@ from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.tasks import run_on_rows
 from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.elimination import arranged
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.explanation_text import cell_text, wrapped
 from anbexact.tables.prediction import check_choice
 from anbexact.tables.reader import Rows

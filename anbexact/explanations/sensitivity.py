@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.evidence import code_evidence
 from anbexact.models.network.explain import class_code
 from anbexact.tables.reader import Reader, Rows

@@ -15,7 +15,7 @@ from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.tasks import run_on_rows
 from anbexact._runtime.units import human_bytes
-from anbexact.explanations.family_sum import FamilySum
+from anbexact.models.family_sum import FamilySum
 from anbexact.tables.vocabulary import CodeArray
 
 CHUNK = 20_000

@@ -15,7 +15,6 @@ from anbexact.classifiers import (
     AODEClassifier,
     AveragedClassifier,
     DiscreteClassifier,
-    FixedStructureClassifier,
     MeasuredClassifier,
     NetworkClassifier,
     PooledClassifier,
@@ -89,8 +88,7 @@ def _describe_refined(classifier: RefittedClassifier) -> dict[str, Any]:
     model = classifier.logit_
     if not isinstance(model.refitted, SmoothRefit):
         return {}
-    assert isinstance(model.classifier, FixedStructureClassifier)
-    return {"refined": _describe_learned_by(model.classifier)}
+    return {"refined": _describe_learned_by(model.origin.classifier_of(model.network))}
 
 
 def _describe_parameters(classifier: DiscreteClassifier) -> dict[str, Any]:

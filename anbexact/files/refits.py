@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from anbexact.models.logit.model import LogitModel
 from anbexact.models.logit.potentials import Floats, class_families, network_potentials
 from anbexact.models.logit.prior_precision import Strength
 from anbexact.models.logit.refit import Refit
-from anbexact.models.network.network import TableNetwork
+from anbexact.models.network.network import Network, TableNetwork
 from anbexact.models.smooth.centre import drawn, naive_bayes
 from anbexact.models.smooth.fit import smooth_problem
 from anbexact.models.smooth.refit import RULES, SmoothRefit, check_smooth, smooth_potentials
@@ -110,7 +109,9 @@ def _short(weights: Sequence[float]) -> list[float]:
     return [int(weight) if weight.is_integer() else weight for weight in weights]
 
 
-def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, names: Sequence[Hashable]) -> LogitModel:
+def restore_refit(
+    described: Mapping[str, Any], network: NetworkClassifier, learned: Network, names: Sequence[Hashable]
+) -> LogitModel:
     """Return the refitted model that :func:`describe_refit` described; ``names[k]`` is the variable of number k.
 
     Parameters
@@ -118,6 +119,8 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
     described : mapping
     network : NetworkClassifier
         The network that was refitted.
+    learned : Network
+        The network as it was learned, before its intervals were refined.
     names : sequence
 
     Raises
@@ -127,12 +130,12 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about a refit of measured columns; given in fit
-        source = copy(network.discrete_form())
-    tables = source.model_.discrete()
+        origin = replace(network.discrete_form().origin(), learned=learned)
+    tables = network.model_.discrete()
     design = _restore_rows(described["rows"], tables.structure, tables.vocabulary, names)
     if "smooth" in described:
         refitted: Refit = _restore_smooth(described, tables, design, names)
-        return LogitModel(tables, source, refitted.potentials, refitted=refitted)
+        return LogitModel(tables, origin, refitted.potentials, refitted=refitted)
     strength = described["strength"]
     found = _restore_fit(described["fit"], (design.n_cells, design.n_classes))
     refitted = Refit(
@@ -149,7 +152,7 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
         design,
         float(described["seconds"]),
     )
-    return LogitModel(tables, source, refitted.potentials, refitted=refitted)
+    return LogitModel(tables, origin, refitted.potentials, refitted=refitted)
 
 
 def _restore_fit(found: Mapping[str, Any], shape: tuple[int, int]) -> Fit:

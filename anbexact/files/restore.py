@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def _restore_refitted(document: Mapping[str, Any], estimator: type[RefittedClass
             if not isinstance(refined, NetworkClassifier):
                 raise ValueError("what was refitted is not a network")
     with reading("refit"):
-        model = restore_refit(mapped(document["refit"]), refined, network.vocabulary_.names)
+        model = restore_refit(mapped(document["refit"]), refined, network.model_, network.vocabulary_.names)
         return classifier.set_refitted(network, model)
 
 
@@ -334,10 +335,9 @@ def _restore_measured(
         counts[family.name], levels[family.name] = family, tuple(of_family)
     _check_families(list(counts.values()), structure)
     _check_memory(sum(math.prod(family.shape) for family in counts.values()))
-    classifier.set_model(DensityNetwork.from_counts(vocabulary, structure, counts, levels, measure))
+    network = DensityNetwork.from_counts(vocabulary, structure, counts, levels, measure)
     with reading("level_cost"):
-        classifier.level_cost_ = float(decode(document["level_cost"]))
-    return classifier
+        return classifier.set_model(replace(network, level_cost=float(decode(document["level_cost"]))))
 
 
 def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:

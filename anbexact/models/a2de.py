@@ -17,7 +17,7 @@ from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
 from anbexact.models.aode import AODEPosterior, PairCounts, count_pairs
 from anbexact.models.estimator_average import EstimatorAverage
-from anbexact.models.model import Model
+from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -151,7 +151,7 @@ class A2DEPosterior(EstimatorAverage):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class A2DE(Model):
+class A2DE(JointModel):
     """Averaged two-dependence estimators as a value: the model of :class:`~anbexact.classifiers.A2DEClassifier`.
 
     Attributes

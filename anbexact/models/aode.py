@@ -16,7 +16,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
 from anbexact.models.estimator_average import EstimatorAverage
-from anbexact.models.model import Model
+from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -177,7 +177,7 @@ class AODEPosterior(EstimatorAverage):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AODE(Model):
+class AODE(JointModel):
     """Averaged one-dependence estimators as a value: the model of :class:`~anbexact.classifiers.AODEClassifier`.
 
     Attributes

@@ -1,23 +1,39 @@
-"""The common base of all fitted models."""
+"""What every fitted classifier has learned: a model of the class given the features."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.by_fields import ByFields
-from anbexact.models.network.posterior import ClassPosterior
+from anbexact._runtime.units import with_article
+from anbexact.models.network.evidence import query_network
+from anbexact.models.reading import Reading
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Model(ByFields, ABC):
-    """A fitted model of a class and features. Subclasses define its contents.
+    from anbexact.models.family_sum import FamilySum
+    from anbexact.models.logit.potentials import Potentials
+    from anbexact.models.network.explanation_terms import Family
+    from anbexact.models.network.network import Network, TableNetwork
+    from anbexact.models.network.posterior import ClassPosterior
+    from anbexact.tables.reader import Reader
+
+
+class Model(ABC):
+    """A fitted model: a distribution of the class given the features, over the states of a vocabulary.
+
+    Classifiers have one as ``model_``. A subclass defines :meth:`log_posterior` and ``n_parameters``, and overrides
+    whatever else it can answer; the other methods of this class refuse with a sentence.
 
     Attributes
     ----------
@@ -25,6 +41,148 @@ class Model(ByFields, ABC):
         Names and states of all variables.
     cut_points : mapping
         Cut points of every feature that was discretised.
+    """
+
+    if TYPE_CHECKING:  # fields or properties of the subclasses
+
+        @property
+        def vocabulary(self) -> Vocabulary: ...
+
+        @property
+        def cut_points(self) -> Mapping[Hashable, Cuts]: ...
+
+    @property
+    @abstractmethod
+    def n_parameters(self) -> int:
+        """Number of free parameters."""
+
+    @abstractmethod
+    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
+        """Return ln P(c | observed cells), shape (rows, classes), in nats per row.
+
+        Parameters
+        ----------
+        codes : (features, rows) int16
+            Codes of states in the order of ``vocabulary.features``; a negative code is a cell that is summed out.
+        n_jobs : int, optional
+            Number of threads; None and -1 mean all processors.
+        """
+
+    def codes(self, reader: Reader, X: Any) -> CodeArray:
+        """Return the rows of a frame as :meth:`log_posterior` takes them, read in the states of the vocabulary."""
+        return reader.codes(X)
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes of a row."""
+        return len(self.vocabulary.features)
+
+    def answer(
+        self, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
+    ) -> pd.Series[float]:
+        """Return P(class | some cells), labelled; the evidence is a mapping, keywords or both.
+
+        Raises
+        ------
+        TypeError, ValueError
+            See :meth:`anbexact.NetworkClassifier.query`.
+        """
+        return query_network(self, reader, evidence, values)
+
+    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
+        """Return P(c | observed cells), shape (rows, classes); arguments as for :meth:`log_posterior`."""
+        return np.exp(self.log_posterior(codes, n_jobs))
+
+    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
+        """Return ln P(c, observed cells), shape (rows, classes); arguments as for :meth:`log_posterior`.
+
+        Raises
+        ------
+        TypeError
+            If the model has no distribution of the features.
+        """
+        raise TypeError(f"{with_article(type(self).__name__)} has no distribution of the features, only of the class")
+
+    def log_support(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
+        """Return numbers of which the largest of a row is that of its most probable class.
+
+        They are minus infinity for all classes of a row that is impossible. Shape (rows, classes); arguments as for
+        :meth:`log_posterior`.
+        """
+        return self.log_posterior(codes, n_jobs)
+
+    def prepare(self) -> None:  # noqa: B027  # most have nothing to prepare
+        """Compute now what the first prediction would have to compute."""
+
+    @property
+    def reading(self) -> Reading:
+        """Its states and cut points; of a model of densities, those of its discrete form."""
+        return Reading(self.vocabulary, self.cut_points)
+
+    @property
+    def summed_families(self) -> Sequence[tuple[Hashable, Family]] | None:
+        """The families whose terms explain a row, each with its variable; None if log odds are not a sum of terms."""
+        return None
+
+    @property
+    def learned(self) -> Network | None:
+        """The network that was learned: this model, or the one that it was made from; None if there is none."""
+        return None
+
+    def to_network(self) -> TableNetwork:
+        """Return a network of conditional tables with this class posterior, for other programs.
+
+        Raises
+        ------
+        TypeError
+            If this kind of model has none.
+        ValueError, MemoryError
+            If this model has none, or its tables would not fit into memory.
+        """
+        raise TypeError(f"{with_article(type(self).__name__)} is not a network of conditional tables")
+
+    def to_potentials(self) -> Potentials:
+        """Return the log posterior as a sum of functions of a few features and the class, over :attr:`reading`.
+
+        Raises
+        ------
+        TypeError
+            If it is no such sum.
+        ValueError
+            If a function would be infinite, because a table contains a zero.
+        """
+        raise TypeError(
+            f"the log odds of {with_article(type(self).__name__)} are not a sum over families of features"
+        )
+
+    def family_sum(self) -> FamilySum:
+        """Return the log odds as a sum of functions of a few features each, for explanations and exports.
+
+        Raises
+        ------
+        TypeError
+            If the log odds are no such sum.
+        """
+        raise TypeError(
+            f"the log odds of {with_article(type(self).__name__)} are not a sum over families of features"
+        )
+
+    def add(self, table: DiscreteTable) -> Self:
+        """Return the model with the rows of another table added; its states and its structure do not change.
+
+        Raises
+        ------
+        ValueError
+            If the model has no counts to add to.
+        """
+        raise ValueError(f"rows cannot be added to {with_article(type(self).__name__)}: fit again with all rows")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointModel(ByFields, Model):
+    """A model of the joint distribution of class and features. Subclasses define its contents.
+
+    ``vocabulary`` and ``cut_points`` are those of :class:`Model`.
     """
 
     vocabulary: Vocabulary
@@ -35,37 +193,22 @@ class Model(ByFields, ABC):
     def class_posterior(self) -> ClassPosterior:
         """The evaluator of the joint and posterior probabilities of the class."""
 
-    @property
-    @abstractmethod
-    def n_parameters(self) -> int:
-        """Number of free probabilities."""
-
-    @abstractmethod
-    def add(self, table: DiscreteTable) -> Self:
-        """Return the model with the rows of another table added; its states and its structure do not change.
-
-        Raises
-        ------
-        ValueError
-            If the model has no counts to add to.
-        """
-
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return ln P(c, observed cells), shape (rows, classes), in nats per row.
-
-        Parameters
-        ----------
-        codes : (features, rows) int16
-            Codes of states in the order of ``vocabulary.features``; a negative code is a cell that is summed out.
-        n_jobs : int, optional
-            Number of threads; None and -1 mean all processors.
-        """
+        """Return ln P(c, observed cells), shape (rows, classes); see :meth:`Model.log_joint`."""
         return self.class_posterior.log_joint(codes, n_jobs)
 
+    def log_support(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
+        """Return ln P(c, observed cells), shape (rows, classes); see :meth:`Model.log_support`."""
+        return self.log_joint(codes, n_jobs)
+
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return ln P(c | observed cells), shape (rows, classes); arguments as for :meth:`log_joint`."""
+        """Return ln P(c | observed cells), shape (rows, classes); see :meth:`Model.log_posterior`."""
         return self.class_posterior.log_posterior(codes, n_jobs)
 
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return P(c | observed cells), shape (rows, classes); arguments as for :meth:`log_joint`."""
+        """Return P(c | observed cells), shape (rows, classes); see :meth:`Model.posterior`."""
         return self.class_posterior.posterior(codes, n_jobs)
+
+    def prepare(self) -> None:
+        """Compute the evaluator of the class posterior."""
+        self.class_posterior  # noqa: B018  # cached

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from anbexact.tables.cuts import Cuts
@@ -23,11 +25,23 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
-def check_columns(estimator: Any, X: Any, features: Sequence[Hashable]) -> None:
+def check_columns(
+    fitted_by: str, feature_names: npt.NDArray[Any] | None, X: Any, features: Sequence[Hashable]
+) -> None:
     """Refuse columns that are not those of the training table, in the same order.
 
     Names are compared as text, because the number 2 is the text ``"2"`` in a file. A table without names is read by
     position. So is any table if the training table had no names, unless it has the names of fit in another order.
+
+    Parameters
+    ----------
+    fitted_by : str
+        The name of the estimator, for scikit-learn's warnings.
+    feature_names : array of str or None
+        The names that ``fit`` recorded; None if not all of them were strings.
+    X : table
+    features : sequence
+        The columns of the training table.
 
     Raises
     ------
@@ -36,7 +50,7 @@ def check_columns(estimator: Any, X: Any, features: Sequence[Hashable]) -> None:
         be that within another one.
     """
     names, expected = frame_names(X), list(features)
-    known = hasattr(estimator, "feature_names_in_")
+    known = feature_names is not None
     unnamed = expected == [f"x{j}" for j in range(len(expected))] and not known
     mixed_up = unnamed and names is not None and names != expected and set(names) == set(expected)
     plain = names is None or (all(isinstance(name, str) for name in names) and (known or unnamed))
@@ -46,6 +60,8 @@ def check_columns(estimator: Any, X: Any, features: Sequence[Hashable]) -> None:
                 raise ValueError(
                     f"X has {X.shape[1]} features, but anbexact is expecting {len(features)} features as input"
                 )
+            recorded = {"n_features_in_": len(expected), **({"feature_names_in_": feature_names} if known else {})}
+            estimator = type(fitted_by, (BaseEstimator,), recorded)()  # scikit-learn reads both from an estimator
             validate_data(estimator, X, reset=False, skip_check_array=True)
         return
     assert names is not None

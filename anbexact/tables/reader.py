@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from anbexact.tables.class_weights import apply_class_weight
@@ -62,8 +61,10 @@ class Reader:
 
     Attributes
     ----------
-    estimator : BaseEstimator
-        The classifier; messages refer to its name and to the columns recorded in ``fit``.
+    fitted_by : str
+        The name of the estimator, for messages.
+    feature_names : array of str or None
+        The names of the columns that were recorded in ``fit``; None if not all of them are strings.
     vocabulary : Vocabulary
         Names and states of all variables.
     cut_points : mapping
@@ -78,7 +79,8 @@ class Reader:
         The factors of the weights of the classes in training rows.
     """
 
-    estimator: BaseEstimator
+    fitted_by: str
+    feature_names: npt.NDArray[Any] | None
     vocabulary: Vocabulary
     cut_points: Mapping[Hashable, Cuts]
     handle_unknown: str
@@ -188,6 +190,6 @@ class Reader:
         return found
 
     def _columns(self, X: Any) -> list[Column]:
-        columns = read_columns(X, estimator=self.estimator)
-        check_columns(self.estimator, X, self.vocabulary.features)
+        columns = read_columns(X, estimator=self.fitted_by)
+        check_columns(self.fitted_by, self.feature_names, X, self.vocabulary.features)
         return columns

@@ -124,6 +124,20 @@ class Vocabulary:
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
     _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The classes as an array, shape (classes,): of their own type if they have one, else of objects."""
+        assert self.class_name is not None
+        states = self.states[self.class_name]
+        kinds = {type(state) for state in states}
+        if len(kinds) == 1 and kinds <= {bool, int, float, str}:
+            plain = np.array(states)
+            if plain.dtype.kind in "biufU":
+                return plain
+        objects = np.empty(len(states), dtype=object)
+        objects[:] = states
+        return objects
+
     def __post_init__(self) -> None:
         states = {name: tuple(of_name) for name, of_name in self.states.items()}
         nameless = [name for name in states if name is None or name != name]

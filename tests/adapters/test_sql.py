@@ -181,7 +181,7 @@ def test_without_a_network_the_regression_itself(dialect, monkeypatch):
     refit = RefittedClassifier(TANClassifier(ess=1.0), l2=1.0).fit(frame, y)
     expected = refit.predict_proba(frame)
 
-    monkeypatch.setattr(type(refit.logit_), "_summing_network", property(too_large))
+    monkeypatch.setattr(type(refit.logit_), "summing_network", property(too_large))
     query = to_sql(refit, dialect, table='ro"ws')
     assert np.abs(DATABASES[dialect](query, frame).to_numpy(float) - expected).max() < 1e-12
     gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1)

@@ -371,7 +371,7 @@ class TestNetworkAsEstimator:
         logit = clone(estimator).fit(X, y).to_logit().refit(X, y, l2=l2)
         network = logit.to_classifier()
         assert network.l2 == l2
-        source = logit.classifier
+        source = logit.origin.classifier_of(logit.network)
         fixed = FixedStructureClassifier(
             dict(source.structure_.parents),
             ess=estimator.ess if estimator.ess == "auto" else source.ess_,

@@ -59,7 +59,7 @@ def moved(model, seed, size=1.0):
     """Return a model with random potentials: what a refit could end at."""
     rng = np.random.default_rng(seed)
     potentials = tuple(replace(p, logs=p.logs + rng.normal(0, size, p.logs.shape)) for p in model.potentials)
-    return LogitModel(model.network, model.classifier, potentials, model.structure, closure=model.closure)
+    return LogitModel(model.network, model.origin, potentials, model.structure, closure=model.closure)
 
 
 def tables_of(classifier):
@@ -472,7 +472,7 @@ class TestBack:
     def test_is_a_network_as_algorithm_1_finds_one(self, equivalent):
         model = equivalent
         arities = arities_of(model)
-        generative = tables_of(to_logit(model.classifier).close().to_classifier())
+        generative = tables_of(to_logit(model.origin.classifier_of(model.network)).close().to_classifier())
         beta = {
             (S, tuple(f[v] for v in S)): betas
             for (S, f), betas in zip(terms_of(model), model.coefficients, strict=True)
@@ -503,7 +503,7 @@ class TestBack:
             p if p.child == "c" else replace(p, logs=p.logs + rng.normal(size=(1, *p.logs.shape[1:-1], 1)))
             for p in model.potentials
         ]
-        network = LogitModel(model.network, classifier, tuple(potentials)).to_classifier()
+        network = LogitModel(model.network, classifier.origin(), tuple(potentials)).to_classifier()
         for name, table in classifier.conditional_tables_.items():
             np.testing.assert_allclose(network.conditional_tables_[name].values, table.values, rtol=1e-10)
 

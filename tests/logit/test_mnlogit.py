@@ -423,7 +423,7 @@ class TestUpstream:
             theirs = MNLogit([0, 1], exog).predict(np.array([[0.0], [800.0]]), exog)
         assert np.isnan(theirs[1]).any()
         logs = tuple(replace(p, logs=p.logs + np.array([[0.0, 0.0], [0.0, 800.0]])) for p in model.potentials[1:])
-        steep = type(model)(model.network, model.classifier, (model.potentials[0], *logs))
+        steep = type(model)(model.network, model.origin, (model.potentials[0], *logs))
         assert steep.coefficients[1, 0] == pytest.approx(800)
         proba = steep.predict_proba(pd.DataFrame({"f0": [0, 1]}))
         np.testing.assert_allclose(proba, [[0.5, 0.5], [0, 1]], atol=1e-12)

@@ -47,13 +47,13 @@ def dense(problem, model, l2, seen_only=False):
     design, _ = oracles.cell_indicators(problem.rows, families_of(model), problem.arities)
     if seen_only:
         design = design[:, design.any(axis=0)]
-    base = model.classifier.predict_log_proba(problem.frame()[0])
+    base = model.origin.classifier_of(model.network).predict_log_proba(problem.frame()[0])
     return oracles.Conditional(design, base, [row[-1] for row in problem.rows], problem.weights, l2)
 
 
 def shift_of(model):
     """What the potentials were shifted by, all cells of all families, (cells, classes)."""
-    before = network_potentials(model.classifier.conditional_tables_, model.structure)
+    before = network_potentials(model.network.tables, model.structure)
     pairs = zip(model.potentials, before, strict=True)
     return np.concatenate([(p.logs - q.logs).reshape(-1, q.logs.shape[-1]) for p, q in pairs])
 

@@ -600,7 +600,9 @@ class TestCentre:
         names = loaded.vocabulary.names
         described = describe_refit(refitted, {name: place for place, name in enumerate(names)})
         assert described["smooth"].pop("centre") == 0.5
-        older = restore_refit(described, model.logit_.classifier, names)
+        older = restore_refit(
+            described, model.logit_.origin.classifier_of(model.logit_.network), model.logit_.learned, names
+        )
         assert older.refitted.smoothness.centre == 0
         np.testing.assert_array_equal(older.predict_proba(X), model.predict_proba(X))
 

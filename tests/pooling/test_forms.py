@@ -21,8 +21,8 @@ from anbexact.files.describe import describe
 from anbexact.files.restore import restore
 from anbexact.models.logit.potentials import Potential
 from anbexact.models.pool import union
-from anbexact.models.pool.reading import DifferentReadingsError, Reading, common_refinement
 from anbexact.models.pool.union import MemberTerms, closed_structure, spread_over, union_of_terms
+from anbexact.models.reading import DifferentReadingsError, Reading, common_refinement
 from anbexact.report import report
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -84,7 +84,7 @@ class TestOneModel:
     def test_coefficients_add_up_to_the_log_odds(self, pooled):
         pool, _, new = pooled
         logit = pool.to_logit()
-        codes = dict(zip(pool.vocabulary_.features, logit.classifier.reader_.codes(new), strict=True))
+        codes = dict(zip(pool.vocabulary_.features, logit.origin.reader.codes(new), strict=True))
         states = pool.vocabulary_.states
         beta = logit.to_frame()
         expected = pool.predict_log_proba(new)

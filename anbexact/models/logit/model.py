@@ -16,14 +16,13 @@ from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
-from anbexact.discretize import Cuts
 from anbexact.models.logit.closure import Closure, close, obstacles
 from anbexact.models.logit.fit import Effort
 from anbexact.models.logit.identification import identified
 from anbexact.models.logit.model_text import model_text
 from anbexact.models.logit.network import posterior_tables
 from anbexact.models.logit.potentials import Potentials
-from anbexact.models.logit.predictions import FittedClassifier, LogitPosterior
+from anbexact.models.logit.predictions import LogitPosterior, Origin
 from anbexact.models.logit.refit import Refit, refit
 from anbexact.models.logit.relearning import relearner
 from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_design
@@ -49,8 +48,8 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     ----------
     network : TableNetwork
         The network that has the same class posterior, or had it before the refit.
-    classifier : FittedClassifier
-        The classifier of that network, which reads frames.
+    origin : Origin
+        What is taken over from the classifier of that network, such as how frames are read.
     potentials : tuple of Potential
         The logs of the network's tables, shifted if refitted.
     structure : Structure, optional
@@ -80,14 +79,14 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def __init__(
         self,
         network: TableNetwork,
-        classifier: FittedClassifier,
+        origin: Origin,
         potentials: Potentials,
         structure: Structure | None = None,
         refitted: Refit | None = None,
         closure: Closure | None = None,
     ) -> None:
         self.network = network
-        self.classifier = classifier
+        self.origin = origin
         self.potentials = potentials
         self.structure = network.structure if structure is None else structure
         self.refitted = refitted
@@ -95,13 +94,8 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the parts of the model; derived results are computed again when they are needed."""
-        parts = (self.network, self.classifier, self.potentials, self.structure, self.refitted, self.closure)
+        parts = (self.network, self.origin, self.potentials, self.structure, self.refitted, self.closure)
         return type(self), parts
-
-    @property
-    def cut_points(self) -> dict[Hashable, Cuts]:
-        """Cut points of every feature that was discretised."""
-        return dict(self.network.cut_points)
 
     @cached_property
     def _listed(self) -> TermList:
@@ -171,14 +165,14 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             If the tables of the closed network would not fit into memory.
         """
         structure, potentials, closure = close(self.structure, self.potentials, self.network.tables, self._shape)
-        return LogitModel(self.network, self.classifier, potentials, structure, self.refitted, closure)
+        return LogitModel(self.network, self.origin, potentials, structure, self.refitted, closure)
 
     @cached_property
     def _closed(self) -> LogitModel:
         return self.close()
 
     @property
-    def _summing_network(self) -> TableNetwork:
+    def summing_network(self) -> TableNetwork:
         """The network with this posterior, under which hidden cells are summed out."""
         if self.refitted is None:
             return self.network
@@ -256,12 +250,12 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             For a value or class that is not a state, or a parameter out of its range.
         """
         check_limit("time_limit", time_limit)
-        rows = (reader := self.classifier.reader_).coded_rows(X, y, sample_weight)
+        rows = (reader := self.origin.reader).coded_rows(X, y, sample_weight)
         if not len(rows.weights):
             raise ValueError("there is no row without a missing feature to refit to")
         table = merged_table(rows)
-        threads = thread_count(self.classifier.n_jobs)
-        effort = Effort(max_iter, time_limit, threads, progress or self.classifier.progress())
+        threads = thread_count(self.origin.n_jobs)
+        effort = Effort(max_iter, time_limit, threads, progress or self.origin.progress)
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
             return self._refitted(smooth_refit(table, self.network, smooth=strengths, effort=effort, **how))
@@ -271,7 +265,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     def _refitted(self, found: Refit) -> LogitModel:
         """Return the model of a refit; warn if the fit is not as requested."""
-        model = LogitModel(self.network, self.classifier, found.potentials, self.structure, found, self.closure)
+        model = LogitModel(self.network, self.origin, found.potentials, self.structure, found, self.closure)
         if model.convergence_message:
             warn(model.convergence_message)
         return model
@@ -371,7 +365,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         if self.refitted is not None:
             given = self.refitted.strength is None and not isinstance(self.refitted, SmoothRefit)
             l2 = self.refitted.l2 if given else "auto"
-        return self.classifier.with_network(self.to_network(), l2)
+        return self.origin.classifier_of(self.to_network(), l2)
 
     def to_pgmpy(self) -> DiscreteBayesianNetwork:
         """Return a pgmpy network with this posterior; see :meth:`to_classifier`."""

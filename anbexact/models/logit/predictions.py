@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from anbexact._runtime.progress import Progress
+from anbexact._runtime.progress import Progress, progress_of
+from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, potential_tables
+from anbexact.models.model import Model
 from anbexact.models.network.evidence import query_network
 from anbexact.models.network.explain import Explanations, Grounds, explain_rows
 from anbexact.models.network.explanation_terms import Family
-from anbexact.models.network.network import TableNetwork
+from anbexact.models.network.network import Network, TableNetwork
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.structure import Structure
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.labels import read_labels
 from anbexact.tables.reader import Reader
 from anbexact.tables.table import check_weights
@@ -29,28 +33,55 @@ if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
 
 
-class FittedClassifier(Protocol):
-    """The interface of the classifier from whose network a logistic regression was made."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Origin:
+    """What a logistic regression takes over from the classifier of its network.
 
-    n_jobs: int | None
-    classes_: npt.NDArray[Any]
+    Attributes
+    ----------
+    learned : Network
+        The network as it was learned, before it was discretised or its intervals were refined.
+    reader : Reader
+        How frames are read, as codes of the states of the regression.
+    fixed : type
+        :class:`~anbexact.classifiers.FixedStructureClassifier`.
+    parameters : mapping
+        Its parameters, which are those of the classifier: how the tables are estimated and columns are read.
+    """
+
+    learned: Network
+    reader: Reader
+    fixed: type[FixedStructureClassifier]
+    parameters: Mapping[str, Any]
 
     @property
-    def reader_(self) -> Reader:
-        """How frames are read."""
+    def n_jobs(self) -> int | None:
+        """Number of threads."""
+        found: int | None = self.parameters["n_jobs"]
+        return found
 
+    @property
     def progress(self) -> Progress | None:
-        """Return the callback for the progress of long work."""
+        """The callback for the progress of long work; None for no progress."""
+        return progress_of(self.parameters["verbose"])
 
-    def with_network(self, network: TableNetwork, l2: float | str | None = None) -> FixedStructureClassifier:
-        """Return a fitted classifier of another network over the same columns."""
+    def classifier_of(self, network: TableNetwork, l2: float | str | None = None) -> FixedStructureClassifier:
+        """Return a fitted classifier of a network over the same columns.
+
+        The ``fit`` method of the result estimates the tables of that structure by the same rules as the classifier,
+        and refits them with the prior precision ``l2``, by default that of the classifier.
+        """
+        parameters = dict(self.parameters) if l2 is None else {**self.parameters, "l2": l2}
+        names = self.reader.feature_names
+        listed = None if names is None else names.tolist()
+        return self.fixed.from_network(network, feature_names=listed, **parameters)
 
 
-class LogitPosterior(ABC):
+class LogitPosterior(Model):
     """The class posterior of potentials over the columns of a fitted classifier; see :class:`LogitModel`."""
 
     network: TableNetwork
-    classifier: FittedClassifier
+    origin: Origin
     potentials: Potentials
     structure: Structure
 
@@ -62,7 +93,7 @@ class LogitPosterior(ABC):
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The classes, the reference first."""
-        return self.classifier.classes_
+        return self.vocabulary.classes
 
     @property
     @abstractmethod
@@ -90,40 +121,58 @@ class LogitPosterior(ABC):
 
     def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row); the result for a row does not depend on other rows."""
-        return self.log_posterior(self.classifier.reader_.codes(X))
+        return self.log_posterior(self.origin.reader.codes(X), self.origin.n_jobs)
 
-    def log_posterior(self, codes: CodeArray) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row) of rows of codes, shape (rows, classes), in nats per row.
+    @property
+    def learned(self) -> Network:
+        """The network as it was learned."""
+        return self.origin.learned
 
-        Parameters
-        ----------
-        codes : (features, rows) int16
-            Codes of states in the order of ``vocabulary.features``; a negative code is a cell that is summed out.
+    @property
+    def cut_points(self) -> dict[Hashable, Cuts]:
+        """Cut points of every feature that was discretised."""
+        return dict(self.network.cut_points)
+
+    def family_sum(self) -> FamilySum:
+        """Return the log odds as the sum of the potentials."""
+        counts = counts_of_rows(self.network.counts) if self.structure is self.network.structure else None
+        return FamilySum(
+            self.vocabulary, counts, self.log_posterior, lambda: self.potentials, lambda: self.summing_network
+        )
+
+    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
+        """Return ln P(class | observed cells), shape (rows, classes), in nats per row.
+
+        See :meth:`anbexact.models.model.Model.log_posterior`.
         """
-        n_jobs = self.classifier.n_jobs
         hidden = np.any(codes < 0, axis=0)
         if not hidden.any():
             return self._posterior.log_posterior(codes, n_jobs)
         logs = np.empty((codes.shape[1], len(self.classes_)))
         logs[~hidden] = self._posterior.log_posterior(np.ascontiguousarray(codes[:, ~hidden]), n_jobs)
         rest = np.ascontiguousarray(codes[:, hidden])
-        logs[hidden] = self._summing_network.log_posterior(rest, n_jobs)
+        logs[hidden] = self.summing_network.log_posterior(rest, n_jobs)
         return logs
 
     @property
+    @abstractmethod
     def summing_network(self) -> TableNetwork:
         """The network, of this posterior, under which missing and unknown cells are summed out."""
-        return self._summing_network
 
     @property
-    @abstractmethod
-    def _summing_network(self) -> TableNetwork:
-        """The network with this posterior, under which hidden cells are summed out."""
+    def summed_families(self) -> list[tuple[Hashable, Family]]:
+        """The potentials as tables, whose terms are the explanation of a row, each with its variable."""
+        return [*potential_tables(self.potentials, self.structure).items()]
 
-    @property
-    def _explained(self) -> Mapping[Hashable, Family] | Sequence[tuple[Hashable, Family]]:
-        """The families, whose terms are the explanation of a row."""
-        return potential_tables(self.potentials, self.structure)
+    def to_potentials(self) -> Potentials:
+        """Return the potentials."""
+        return self.potentials
+
+    def answer(
+        self, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
+    ) -> pd.Series[float]:
+        """Return P(class | some cells); the others are summed out under :attr:`summing_network`."""
+        return query_network(self.summing_network, reader, evidence, values)
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row), shape (rows, classes); see :meth:`predict_proba`."""
@@ -154,22 +203,22 @@ class LogitPosterior(ABC):
         ValueError
             If ``label`` or ``against`` is not a class, or both are the same.
         """
-        rows = self.classifier.reader_.rows(X)
+        rows = self.origin.reader.rows(X)
         hidden = np.any(rows.codes < 0, axis=0)
         counts = self.network.counts if self.structure is self.network.structure else None
         note = "Refitted terms have no intervals, because they have no Dirichlet posterior."
         compared = (self.vocabulary, Grounds(counts, None, note), label, against)
-        families = self._explained
+        families = self.summed_families
         if not hidden.any():
             return explain_rows(rows, self._posterior, families, *compared)
-        network = self._summing_network
+        network = self.summing_network
         complete = iter(explain_rows(rows.chosen(~hidden), self._posterior, families, *compared))
         grounds = Grounds(None, None, note)
         others = iter(
             explain_rows(
                 rows.chosen(hidden),
                 network.class_posterior,
-                network.tables,
+                network.summed_families,
                 self.vocabulary,
                 grounds,
                 label,
@@ -183,7 +232,7 @@ class LogitPosterior(ABC):
 
         They are summed out under a network with this posterior, as in :meth:`predict_proba`.
         """
-        return query_network(self._summing_network, self.classifier.reader_, evidence, values)
+        return self.answer(self.origin.reader, evidence, values)
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the conditional log likelihood ``Σ_t w_t ln P(c_t | x_t)``; total in nats.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
+from math import nan, prod
 
 import numpy as np
 
+from anbexact._runtime.warn import warn
 from anbexact.models.network.cells import Axes, Levels
 from anbexact.models.network.densities import Densities, DensityAtCodes, family_densities
 from anbexact.models.network.density_posterior import DensityPosterior
@@ -38,6 +39,8 @@ class DensityNetwork(Network):
         The density of every variable given its parents (:class:`~anbexact.models.network.densities.FamilyDensity`).
     measure : Universal
         The score, with the partitions of the continuous columns.
+    level_cost : float
+        By how much the mean log loss of the training rows rises in :meth:`discrete`, in nats per row.
 
     The other attributes are those of :class:`Network`; ``vocabulary`` and ``cut_points`` contain the cells of the
     finest levels.
@@ -45,6 +48,7 @@ class DensityNetwork(Network):
 
     densities: Densities
     measure: Universal
+    level_cost: float = nan
 
     @classmethod
     def from_counts(
@@ -107,7 +111,25 @@ class DensityNetwork(Network):
             "rows cannot be added to a universal measure, whose levels depend on their number: fit all rows again"
         )
 
+    @property
+    def summing_network(self) -> TableNetwork:
+        """Refuse: explanations of densities do not sum cells out."""
+        raise ValueError(
+            "this explanation needs conditional tables, and this classifier has densities: explain the "
+            "classifier that its to_discrete() returns"
+        )
+
     # ---- the network with the most probable levels
+
+    def to_network(self) -> TableNetwork:
+        """Return :meth:`discrete`, with a warning that states the cost."""
+        network = self.discrete()
+        cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in network.cut_points.items())
+        warn(
+            f"every variable is exported at its most probable level (cells: {cells or 'all are discrete'}), which "
+            f"changes the mean log loss on the training rows by {self.level_cost:+.4g} nats"
+        )
+        return network
 
     @cached_property
     def _levels(self) -> dict[Hashable, int]:
@@ -211,7 +233,7 @@ class DensityNetwork(Network):
         weights = np.bincount(inverse.reshape(-1), family.weights, len(cells)).astype(np.float64, copy=False)
         return FamilyCounts(family.name, family.parents, shape, cells.astype(np.int64), weights)
 
-    def level_cost(self, table: DiscreteTable, n_jobs: int | None = None) -> float:
+    def cost_of_levels(self, table: DiscreteTable, n_jobs: int | None = None) -> float:
         """Return by how much the mean log loss of rows rises in :meth:`discrete`; nats per row.
 
         NaN if the tables of the discrete network would not fit into memory.

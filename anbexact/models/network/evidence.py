@@ -5,16 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.units import with_article
-from anbexact.models.model import Model
 from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
+
+if TYPE_CHECKING:
+    from anbexact.models.model import Model
 
 MOST_SHOWN = 12
 """Maximum number of states, or names of features, that a message lists."""
@@ -64,7 +66,7 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
             raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
     without_errors = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
     lenient = replace(reader, handle_unknown="marginalize", missing_rules=without_errors)
-    columns = list(getattr(reader.estimator, "feature_names_in_", features))
+    columns = features if reader.feature_names is None else list(reader.feature_names)
     row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about types and names, which are refused below or known
@@ -122,6 +124,6 @@ def query_network(
         As :func:`read_evidence`, :func:`code_evidence` and :func:`posterior_of_logs` do.
     """
     known = read_evidence(evidence, values)
-    logs = model.log_joint(code_evidence(reader, known)[:, None], n_jobs=1)[0]
+    logs = model.log_support(code_evidence(reader, known)[:, None], n_jobs=1)[0]
     class_name = model.vocabulary.class_name
     return posterior_of_logs(logs, model.vocabulary.states[class_name], class_name, known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ __all__ = ["Explanation", "Explanations", "Grounds", "class_code", "compared_cla
 def explain_rows(
     rows: Rows,
     posterior: ClassPosterior,
-    families: Mapping[Hashable, Family] | Sequence[tuple[Hashable, Family]],
+    families: Sequence[tuple[Hashable, Family]],
     vocabulary: Vocabulary,
     grounds: Grounds,
     label: Any = None,
@@ -35,7 +35,7 @@ def explain_rows(
         The rows.
     posterior : ClassPosterior
         The class posterior of the network.
-    families : mapping of variable to Family, or pairs of these
+    families : sequence of (variable, Family)
         Its tables or densities.
     vocabulary : Vocabulary
         Names and states.
@@ -62,7 +62,7 @@ def explain_rows(
     codes = dict(zip(vocabulary.features, rows.codes.astype(np.intp), strict=True))
     parts = [
         family_terms(name, family, rows.values, codes, (first, second), vocabulary, grounds)
-        for name, family in (families.items() if isinstance(families, Mapping) else families)
+        for name, family in families
         if class_name in family.variables
     ]
     add_intervals(parts, grounds, one_class=len(classes) == 1)

@@ -6,10 +6,12 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from anbexact._runtime.displayed import Displayed
-from anbexact.models.model import Model
+from anbexact.models.family_sum import FamilySum, counts_of_rows
+from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
+from anbexact.models.model import JointModel
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
@@ -17,6 +19,7 @@ from anbexact.models.network.explanation_terms import Family, Grounds
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.counts import Counts, count_families
 from anbexact.models.parameters.tables import Tables
+from anbexact.models.reading import Reading
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
@@ -26,7 +29,7 @@ from anbexact.tables.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Network(Model, Displayed):
+class Network(JointModel, Displayed):
     """A Bayesian network with a class: a structure and, for every variable, its distribution given its parents.
 
     Networks are immutable; estimators have one as ``model_``. It is a :class:`TableNetwork` if all variables are
@@ -39,7 +42,7 @@ class Network(Model, Displayed):
     counts : dict or None
         Weighted counts of every variable with its parents; None for a network whose tables were given.
 
-    ``vocabulary`` and ``cut_points`` are those of :class:`Model`.
+    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.
     """
 
     structure: Structure
@@ -73,6 +76,50 @@ class Network(Model, Displayed):
     def discrete_counts(self) -> Counts | None:
         """Return the counts in the vocabulary of :meth:`discrete`; None if the tables were given."""
 
+    @property
+    def reading(self) -> Reading:
+        """The states and cut points of :meth:`discrete`."""
+        return Reading(self.discrete_vocabulary, self.discrete_cut_points)
+
+    @property
+    def summed_families(self) -> list[tuple[Hashable, Family]]:
+        """The conditional distributions, each with its variable."""
+        return [*self.families.items()]
+
+    def to_potentials(self) -> Potentials:
+        """Return the logarithms of the tables of :meth:`to_network` that depend on the class."""
+        network = self.to_network()
+        return network_potentials(network.tables, network.structure)
+
+    @property
+    def learned(self) -> Self:
+        """The network itself."""
+        return self
+
+    def family_sum(self) -> FamilySum:
+        """Return the log odds as a sum of the network's log conditional tables.
+
+        Its ``network`` and ``potentials`` raise ValueError if columns are modelled by densities, and its potentials
+        do if a table contains a zero.
+        """
+        counts = counts_of_rows(self.counts)
+        return FamilySum(self.vocabulary, counts, self.log_posterior, self._potentials, lambda: self.summing_network)
+
+    @property
+    @abstractmethod
+    def summing_network(self) -> TableNetwork:
+        """The network of conditional tables under which missing cells are summed out."""
+
+    def _potentials(self) -> Potentials:
+        tables = self.summing_network.tables
+        for name in class_families(self.structure):
+            if not (tables[name].values > 0).all():
+                raise ValueError(
+                    f"the conditional table of {name!r} holds zeros, so that log odds can be infinite and cannot "
+                    "be divided among features: estimate the tables with parameters='eap'"
+                )
+        return network_potentials(tables, self.structure)
+
     def __repr__(self) -> str:
         n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
         return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
@@ -82,7 +129,9 @@ class Network(Model, Displayed):
 
         See :func:`~anbexact.models.network.explain.explain_rows`.
         """
-        return explain_rows(rows, self.class_posterior, self.families, self.vocabulary, self.grounds, label, against)
+        return explain_rows(
+            rows, self.class_posterior, self.summed_families, self.vocabulary, self.grounds, label, against
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -151,6 +200,15 @@ class TableNetwork(Network):
 
     def discrete(self) -> TableNetwork:
         """Return this network."""
+        return self
+
+    def to_network(self) -> TableNetwork:
+        """Return this network."""
+        return self
+
+    @property
+    def summing_network(self) -> TableNetwork:
+        """The network itself."""
         return self
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from anbexact.models.logit.model import LogitModel
 from anbexact.models.logit.potentials import Potentials
-from anbexact.models.logit.predictions import FittedClassifier, LogitPosterior
+from anbexact.models.logit.predictions import LogitPosterior, Origin
 from anbexact.models.logit.term_list import MANY_COEFFICIENTS
 from anbexact.models.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, term_frame
 from anbexact.models.network.explanation_terms import Family
@@ -35,8 +35,8 @@ class PooledLogit(LogitPosterior):
     ----------
     network : TableNetwork
         A network over the common states, from which the vocabulary is taken.
-    classifier : FittedClassifier
-        The classifier of that network, which reads frames.
+    origin : Origin
+        What is taken over from the classifier of that network, such as how frames are read.
     potentials : tuple of Potential
         One for every set of features, as :func:`~anbexact.models.pool.union.union_of_terms` returns them.
 
@@ -48,15 +48,15 @@ class PooledLogit(LogitPosterior):
         The graph of :meth:`to_network`, in which the parents of every feature are adjacent.
     """
 
-    def __init__(self, network: TableNetwork, classifier: FittedClassifier, potentials: Potentials) -> None:
+    def __init__(self, network: TableNetwork, origin: Origin, potentials: Potentials) -> None:
         self.network = network
-        self.classifier = classifier
+        self.origin = origin
         self.potentials = potentials
         self.structure = closed_structure(potentials, network.structure.class_name, self._arities)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the model is made of."""
-        return type(self), (self.network, self.classifier, self.potentials)
+        return type(self), (self.network, self.origin, self.potentials)
 
     @cached_property
     def _arities(self) -> dict[Hashable, int]:
@@ -108,8 +108,8 @@ class PooledLogit(LogitPosterior):
     @cached_property
     def _closed(self) -> LogitModel:
         spread = spread_over(self.potentials, self.structure, self._arities)
-        network = LogitModel(self.network, self.classifier, spread, self.structure).to_network()
-        return LogitModel(network, self.classifier, spread)  # of this posterior, to sum out missing cells
+        network = LogitModel(self.network, self.origin, spread, self.structure).to_network()
+        return LogitModel(network, self.origin, spread)  # of this posterior, to sum out missing cells
 
     def to_network(self) -> TableNetwork:
         """Return one network with the posterior of the pool, after :meth:`close`.
@@ -126,12 +126,12 @@ class PooledLogit(LogitPosterior):
         return self._closed.to_classifier()
 
     @property
-    def _summing_network(self) -> TableNetwork:
+    def summing_network(self) -> TableNetwork:
         """The network, of this posterior, under which hidden cells are summed out."""
         return self.to_network()
 
     @property
-    def _explained(self) -> Sequence[tuple[Hashable, Family]]:
+    def summed_families(self) -> list[tuple[Hashable, Family]]:
         """The families, whose terms are the explanation of a row."""
         c = self.structure.class_name
         found: list[tuple[Hashable, Family]] = []

@@ -12,8 +12,8 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.models.logit.potentials import Potential, Potentials, over
-from anbexact.models.pool.reading import Reading
 from anbexact.models.pool.weights import shares
+from anbexact.models.reading import Reading
 from anbexact.models.structure import Structure
 
 ARRAYS_AT_ONCE = 3

@@ -131,7 +131,7 @@ class BayesFactorSelector(
         """
         check_is_fitted(self)
         if getattr(X, "ndim", 2) == 2:  # scikit-learn says what is wrong with other arrays
-            check_columns(self, X, self._features)
+            check_columns(type(self).__name__, getattr(self, "feature_names_in_", None), X, self._features)
         config = getattr(self, "_sklearn_output_config", {})
         wanted = config.get("transform", get_config()["transform_output"])
         if wanted == "polars" and nw.dependencies.is_polars_dataframe(X) and self.get_support().any():

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import log_softmax, logsumexp, softmax
 
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact.models.model import Model
+from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.counts import FamilyCounts
 from anbexact.models.parameters.tables import ConditionalTable, eap_tables
@@ -74,7 +74,7 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AveragedModel(Model):
+class AveragedModel(JointModel):
     """The average of all networks of a kind, weighted by their posterior probability.
 
     Attributes

@@ -12,9 +12,9 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats
 from anbexact.explanations.background import distributions
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.models.a2de import A2DE
 from anbexact.models.aode import AODE, PairCounts
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import Counts, FamilyCounts
 from anbexact.show.svg.markup import UNPRINTABLE

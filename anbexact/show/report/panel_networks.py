@@ -6,7 +6,6 @@ from math import prod
 from typing import Any
 
 from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, PooledClassifier, RefittedClassifier
-from anbexact.explanations.family_sum import FamilySum
 from anbexact.models.network.density_network import DensityNetwork
 from anbexact.models.network.network import TableNetwork
 from anbexact.show.report.embedded import described_terms, in_base64, table_bytes
@@ -72,10 +71,8 @@ def panel_network(classifier: DiscreteClassifier, most_bytes: int = MOST_BYTES) 
 
 def panel_terms(classifier: DiscreteClassifier, network: TableNetwork, room: int) -> list[dict[str, Any]]:
     """Return the terms of the log odds with the distribution of their features; none if they are larger than room."""
-    if isinstance(classifier, RefittedClassifier):
-        terms = described_terms(classifier.family_sum(), network)
-    else:
-        terms = described_terms(FamilySum.of_network(network), network)
+    source = classifier.model_ if isinstance(classifier, RefittedClassifier) else network
+    terms = described_terms(source.family_sum(), network)
     size = sum(len(text) for term in terms for text in term.values() if isinstance(text, str))
     return terms if size <= room else []
 

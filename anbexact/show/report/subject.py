@@ -155,4 +155,4 @@ class Subject:
         if grounds:
             return network.explain(read)
         bare = Grounds(network.counts, None)
-        return explain_rows(read, network.class_posterior, network.families, network.vocabulary, bare)
+        return explain_rows(read, network.class_posterior, network.summed_families, network.vocabulary, bare)

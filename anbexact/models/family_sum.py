@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
-from anbexact.models.network.network import Network, TableNetwork
+from anbexact.models.logit.potentials import Potentials
 from anbexact.models.parameters.counts import Counts
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
-    from anbexact.models.logit.model import LogitModel
+    from anbexact.models.network.network import TableNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,42 +44,6 @@ class FamilySum:
     log_posterior: Callable[[CodeArray], Floats]
     find_potentials: Callable[[], Potentials]
     find_network: Callable[[], TableNetwork]
-
-    @classmethod
-    def of_network(cls, model: Network) -> FamilySum:
-        """Return the sum of a network's log conditional tables.
-
-        Its ``network`` and ``potentials`` raise ValueError if columns are measured by densities, and its potentials
-        do if a table holds a zero.
-        """
-
-        def network() -> TableNetwork:
-            if isinstance(model, TableNetwork):
-                return model
-            raise ValueError(
-                "this explanation needs conditional tables, and this classifier has densities: explain the "
-                "classifier that its to_discrete() returns"
-            )
-
-        def potentials() -> Potentials:
-            tables = network().tables
-            for name in class_families(model.structure):
-                if not (tables[name].values > 0).all():
-                    raise ValueError(
-                        f"the conditional table of {name!r} holds zeros, so that log odds can be infinite and cannot "
-                        "be divided among features: estimate the tables with parameters='eap'"
-                    )
-            return network_potentials(tables, model.structure)
-
-        return cls(model.vocabulary, _of_rows(model.counts), model.log_posterior, potentials, network)
-
-    @classmethod
-    def of_logit(cls, model: LogitModel) -> FamilySum:
-        """Return the sum of a logistic regression's potentials."""
-        counts = _of_rows(model.network.counts) if model.structure is model.network.structure else None
-        return cls(
-            model.vocabulary, counts, model.log_posterior, lambda: model.potentials, lambda: model.summing_network
-        )
 
     @cached_property
     def potentials(self) -> Potentials:
@@ -121,6 +84,6 @@ class FamilySum:
         return tuple(tuple(place[name] for name in potential.features) for potential in self.potentials)
 
 
-def _of_rows(counts: Counts | None) -> Counts | None:
+def counts_of_rows(counts: Counts | None) -> Counts | None:
     """Return counts; None if they are of no rows."""
     return counts if counts and next(iter(counts.values())).weights.any() else None

@@ -1,0 +1,61 @@
+"""States that refine those of all members of a pool."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.models.network.estimation import Estimation
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.counts import count_families
+from anbexact.models.reading import common_refinement
+from anbexact.models.structure import Structure
+from anbexact.scores import BDeu
+from anbexact.tables.reader import Reader
+
+
+def common_network(
+    models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Any], settings: Mapping[str, Any]
+) -> FixedStructureClassifier:
+    """Return a naive Bayes on the common refinement of the members' states, estimated from rows.
+
+    Parameters
+    ----------
+    models : sequence of classifiers
+        Fitted.
+    rows : (X, y, weights)
+        The rows to which they were fitted.
+    settings : mapping
+        How missing and unknown cells are treated, and the number of threads.
+
+    Raises
+    ------
+    DifferentReadingsError
+        If the members have no common states.
+    """
+    common = common_refinement([model.model_.reading for model in models])
+    vocabulary, first = common.vocabulary, models[0]
+    reader = Reader(
+        fitted_by=type(first).__name__,
+        feature_names=getattr(first, "feature_names_in_", None),
+        vocabulary=vocabulary,
+        cut_points=common.cut_points,
+        handle_unknown=settings["handle_unknown"],
+        handle_missing=settings["handle_missing"],
+        missing_rules=vocabulary.missing_rules(settings["handle_missing"]),
+        class_weight=None,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # about rows that are left out: given before
+        table = reader.table(*rows)
+    c = vocabulary.class_name
+    structure = Structure.given(c, {name: () if name == c else (c,) for name in vocabulary.names}, float("nan"))
+    counts = count_families(table, structure)
+    network = TableNetwork.from_counts(
+        vocabulary, structure, counts, common.cut_points, Estimation(BDeu(1.0), 1.0, 1.0)
+    )
+    names = getattr(first, "feature_names_in_", None)
+    return FixedStructureClassifier.from_network(network, feature_names=names, ess=1.0, **settings)
