@@ -3,8 +3,8 @@
 A picture is the mean darkness of 12 x 16 fields, as digits from 0 to 9. To record all of them again after a figure
 has changed on purpose, and to see which ones changed:
 
-    ANBEXACT_RECORD=1 pytest tests/plots/test_pictures.py --tier=full
-    git diff tests/plots/pictures.json
+    ANBEXACT_RECORD=1 pytest tests/show/figures/test_pictures.py --tier=full
+    git diff tests/show/figures/pictures.json
 """
 
 import json

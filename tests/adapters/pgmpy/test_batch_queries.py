@@ -21,7 +21,7 @@ from anbexact import ANBClassifier
 from anbexact.adapters import class_posterior, from_pgmpy, most_probable_explanations, posterior
 from anbexact.datasets import load_iris
 
-NETWORKS = Path(__file__).parents[3] / "shared" / "data" / "networks"
+NETWORKS = Path(__file__).parents[4] / "shared" / "data" / "networks"
 
 
 def hostile():

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SCORES, Problem, ess_values, problems, random_problem, table_of
+from strategies import SCORES, Problem, ess_values, numbered, problems, random_problem, table_of
 
 import anbexact.search.scoring.pair_scores as pairs
 import anbexact.search.trees.branching as branching
@@ -85,11 +85,6 @@ class Given:
 
 ALL_SCORES = {**SCORES, "own": OnlyLocal, "own families": OwnFamilies}
 each_score = pytest.mark.parametrize("score", ALL_SCORES.values(), ids=ALL_SCORES)
-
-
-def numbered(edges):
-    """Edges between feature numbers as edges between names."""
-    return [(f"f{a}", f"f{b}") for a, b in edges]
 
 
 def local_of(problem, score):

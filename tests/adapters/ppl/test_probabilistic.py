@@ -160,7 +160,7 @@ def test_sites_are_replaced_in_numpyro():
 @pytest.mark.slow
 def test_the_example_of_related_hospitals():
     pytest.importorskip("numpyro", reason="numpyro is not installed")
-    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "hospitals.py"))
+    example = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "hospitals.py"))
     patients = example["made_up"]()
     samples = example["shrunk"](patients, draws=50)
     common = samples["common"][:, 0, 0].mean()

@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 @pytest.fixture(scope="module")
 def example():
-    path = Path(__file__).parents[2] / "examples" / "rest_scorer.py"
+    path = Path(__file__).parents[3] / "examples" / "rest_scorer.py"
     spec = importlib.util.spec_from_file_location("rest_scorer", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

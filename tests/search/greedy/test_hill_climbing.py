@@ -7,8 +7,7 @@ import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SCORES, problems, random_problem, table_of
-from test_search import constrained_problems, numbered
+from strategies import SCORES, constrained_problems, numbered, problems, random_problem, table_of
 from tiers import examples
 
 import anbexact.search.greedy.conditional_likelihood as conditional

@@ -13,7 +13,17 @@ import pytest
 from deadlines import watch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SCORES, SEARCHES, Problem, ess_values, problems, random_problem, table_of
+from strategies import (
+    SCORES,
+    SEARCHES,
+    Problem,
+    constrained_problems,
+    ess_values,
+    numbered,
+    problems,
+    random_problem,
+    table_of,
+)
 from tiers import examples
 
 import anbexact.search.exact.by_family as families
@@ -32,11 +42,6 @@ from anbexact.search.scoring import set_scores
 from anbexact.search.scoring.totals import total_score
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
-
-
-def numbered(edges):
-    """Edges between feature numbers as edges between names."""
-    return [(f"f{a}", f"f{b}") for a, b in edges]
 
 
 def check_structure(structure, problem, ess, max_parents=None, required=(), forbidden=()):
@@ -64,23 +69,6 @@ def plain_optimum(problem, ess, **constraints):
     scores = oracles.all_set_scores(problem.rows, problem.weights, problem.arities, ess)
     of_class = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
     return of_class + oracles.lattice_optimum(scores, problem.n, **constraints)[-1]
-
-
-@st.composite
-def constrained_problems(draw, **kwargs):
-    problem = draw(problems(**kwargs))
-    pairs = [(a, b) for a in range(problem.n) for b in range(problem.n) if a != b]
-    order = draw(st.permutations(range(problem.n)))
-    required, forbidden = [], []
-    for a, b in pairs:
-        fate = draw(st.sampled_from(["free", "free", "free", "required", "forbidden"]))
-        if fate == "required" and order.index(a) < order.index(b):
-            required.append((a, b))
-        elif fate == "forbidden":
-            forbidden.append((a, b))
-    crowd = max([0, *(sum(child == b for _, b in required) for child in range(problem.n))])
-    max_parents = draw(st.none() | st.integers(crowd, 4))
-    return problem, {"max_parents": max_parents, "required": required, "forbidden": forbidden}
 
 
 class TestOptimum:

@@ -13,7 +13,7 @@ from hypothesis import given
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from strategies import problems, random_problem, table_of
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 from tiers import examples
 
 import anbexact
@@ -356,7 +356,8 @@ def test_linear_algebra_has_its_threads_back():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
     X, y = load_monks(1)
-    before = threads()
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: PrunedNaiveBayesClassifier(n_jobs=1, l2=1.0).fit(X, y), range(12)))
-    assert threads() == before
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: PrunedNaiveBayesClassifier(n_jobs=1, l2=1.0).fit(X, y), range(12)))
+        assert threads() == before
