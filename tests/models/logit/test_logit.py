@@ -200,8 +200,8 @@ class TestTerms:
             "size=M",
             "size=L",
             "7=1",
-            "size=M & 7=1",
-            "size=L & 7=1",
+            "size=M:7=1",
+            "size=L:7=1",
         ]
         assert model.terms.index.name == "term"
         assert model.terms["variables"].tolist() == [(), ("size",), ("size",), (7,), ("size", 7), ("size", 7)]
