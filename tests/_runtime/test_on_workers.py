@@ -28,9 +28,9 @@ from anbexact.datasets import load_lenses
 from anbexact.models.logit import prior_precision
 from anbexact.search import fsanb
 from anbexact.search.constraints import make_constraints
-from anbexact.search.exact import candidates, lists_on_workers
+from anbexact.search.exact import candidates
 from anbexact.search.exact.candidates import Candidates, candidate_lists
-from anbexact.search.exact.means import ListMeans
+from anbexact.search.exact.parent_sets import ListMeans
 from anbexact.selection import MMPC, SLL
 from anbexact.show.figures.learning import learning_curve
 
@@ -192,7 +192,7 @@ def test_lists_that_no_worker_has_room_for_are_made_here(monkeypatch):
     table = random_problem(5, 6, n_rows=100).table
     expected = lists_of(table)
     needed = next(size for size in np.geomspace(1e4, 1e8, 60) if fits(table, size))
-    asked = lists_on_workers.lists_of_workers
+    asked = candidates.lists_of_workers
     made = []
     monkeypatch.setattr(candidates, "lists_of_workers", lambda *given: made.extend(asked(*given)) or made)
     with joblib.parallel_config(backend="threading", n_jobs=8):

@@ -23,12 +23,11 @@ from anbexact.models.logit.curvature import BlockCurvature, DenseCurvature, RowC
 from anbexact.models.logit.design import make_design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import Stop, fit
-from anbexact.models.smooth.centre import naive_bayes
-from anbexact.models.smooth.coarser import coarser
-from anbexact.models.smooth.curvature_choice import curvature_at
-from anbexact.models.smooth.fit import Penalty, SmoothProblem, _State, smooth_fit, smooth_problem
-from anbexact.models.smooth.folds import FOLDS, SmoothFolds
+from anbexact.models.smooth.fit import Penalty, SmoothProblem, _State, curvature_at, smooth_fit, smooth_problem
+from anbexact.models.smooth.refit import coarser
 from anbexact.models.smooth.smoothness import (
+    FOLDS,
+    SmoothFolds,
     Smoothness,
     _Tried,
     _with_best_centre,
@@ -37,6 +36,7 @@ from anbexact.models.smooth.smoothness import (
     by_evidence,
     curvature_by_feature,
     effective_degrees,
+    naive_bayes,
     scaled,
     tuned,
 )
@@ -420,7 +420,7 @@ class TestFolds:
     @pytest.mark.parametrize("share", [0.0, 0.5])
     def test_predict_rows_by_fits_to_the_others(self, share, monkeypatch):
         """Each fold is fitted on its own, from 0, by the dense twin."""
-        monkeypatch.setattr("anbexact.models.smooth.folds.PRECISION", 1e-14)
+        monkeypatch.setattr("anbexact.models.smooth.smoothness.FOLD_PRECISION", 1e-14)
         problem = made(15, weights="ones")
         folds = SmoothFolds(problem)
         for strengths in (scaled(STRENGTHS, 4.0), STRENGTHS):

@@ -12,8 +12,13 @@ from scipy.special import log_softmax
 
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.models.smooth.centre import naive_bayes
-from anbexact.models.smooth.smoothness import by_cross_validation, by_evidence, by_evidence_and_feature, tuned
+from anbexact.models.smooth.smoothness import (
+    by_cross_validation,
+    by_evidence,
+    by_evidence_and_feature,
+    naive_bayes,
+    tuned,
+)
 from anbexact.tables.folds import split_weights
 
 GIVEN = {"slope": 0.7, "curvature": 0.05, "level": 0.4, "interaction": 0.6}

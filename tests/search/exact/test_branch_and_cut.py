@@ -13,11 +13,11 @@ import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.branch_tree as branch_tree
 from anbexact._runtime.deadline import Deadline
 from anbexact.models.proof import Duals, Exhaustion, Split
-from anbexact.search.exact import cutting_planes, listed_sets
+from anbexact.search.exact import cutting_planes, parent_sets
 from anbexact.search.exact import relaxation as linear_relaxation
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, members, n_words, pack
-from anbexact.search.exact.single_parents import best_branching
+from anbexact.search.exact.simple_components import best_branching
 
 TOLERANCE = 1e-6
 
@@ -248,7 +248,7 @@ class TestSingleParents:
 
     def test_every_choice_has_a_cycle(self):
         lists = lists_of([{frozenset({1}): -1.0}, {frozenset({0}): -1.0}])
-        part = listed_sets.Lists(np.concatenate([o.masks for o in lists]), np.array([-1.0, -1.0]), np.arange(3))
+        part = parent_sets.Lists(np.concatenate([o.masks for o in lists]), np.array([-1.0, -1.0]), np.arange(3))
         with pytest.raises(ValueError, match="has a cycle"):
             best_branching(part)
 
@@ -347,7 +347,7 @@ def relaxations(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     lists = random_lists(draw(st.integers(0, 2**32)), n, required=[(0, 1)] if draw(st.booleans()) else [])
     sizes = [len(own.scores) for own in lists]
-    part = listed_sets.Lists(
+    part = parent_sets.Lists(
         np.concatenate([own.masks for own in lists]),
         np.concatenate([own.scores for own in lists]),
         np.cumsum([0, *sizes]),
@@ -392,7 +392,7 @@ def relaxed_optimum(part, clusters, columns, penalty):
 def test_relaxation_from_any_multipliers(drawn):
     part, clusters, multipliers, columns = drawn
     relaxation = linear_relaxation.Relaxation(part, part.starts[1:] - 1)
-    branch = listed_sets.Branch(*np.zeros((2, part.n, 1), np.uint64))
+    branch = parent_sets.Branch(*np.zeros((2, part.n, 1), np.uint64))
     _, values = linear_relaxation.proved(part, branch, clusters, multipliers)
     shares, priced, found, optimum = relaxation._solve(columns, values, clusters, multipliers, Deadline())
     assert optimum == pytest.approx(relaxed_optimum(part, clusters, columns, relaxation.penalty), abs=1e-6)

@@ -20,10 +20,9 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import BIC, HQ, K2, LL, QNML, BoundedScore
 from anbexact.search.constraints import make_constraints
-from anbexact.search.exact import configurations, laid_out_rows, parent_set_identification
+from anbexact.search.exact import laid_out_rows, parent_set_identification, possible_parents
 from anbexact.search.exact.candidates import candidate_lists, has_candidates
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.parent_sets import members, pack, unpack
+from anbexact.search.exact.parent_sets import ListMeans, members, pack, unpack
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
 BOUNDED = {name: of_name for name, of_name in SCORES.items() if isinstance(of_name(), BoundedScore)}
@@ -577,8 +576,8 @@ class TestConfigurations:
         """Sets of features, one added at a time, come to one place for each count of features by number of states."""
         last_size = min(last_size, sum(times for _, times in counted))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", most)
-            largest, q, following = configurations.configurations(counted, 3.0, last_size)
+            patch.setattr(possible_parents, "MOST_CONFIGURATION_COUNTS", most)
+            largest, q, following = possible_parents.configurations(counted, 3.0, last_size)
         counts = [tuple(c) for c in np.ndindex(*(times + 1 for _, times in counted))]
         of_size = [sum(sum(count) <= size for count in counts) for size in range(last_size + 1)]
         assert largest == max(size for size, n in enumerate(of_size) if size == 0 or n <= most)
@@ -599,7 +598,7 @@ class TestConfigurations:
         problem = random_problem(1, 7, n_rows=80, max_arity=5)
         score = BOUNDED[name]()
         assert listed(problem, score).largest is None
-        monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 8)
+        monkeypatch.setattr(possible_parents, "MOST_CONFIGURATION_COUNTS", 8)
         found = listed(problem, score)
         assert found.largest == 1
         assert {own.limit for own in found.lists} <= {"", "they have too many distinct numbers of joint states"}

@@ -17,8 +17,7 @@ from anbexact.scores import ACLL, FNML, KT, MIT, BDeu, BoundedScore
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import plan
 from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_families, enumerated_lists, ranks, subsets
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.parent_sets import members
+from anbexact.search.exact.parent_sets import ListMeans, members
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
 BOUNDLESS = [of_name() for of_name in SCORES.values() if not isinstance(of_name(), BoundedScore)]

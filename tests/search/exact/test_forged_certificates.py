@@ -14,7 +14,7 @@ from strategies import random_problem
 from test_verification import with_certificate, with_proof
 
 import anbexact.search.exact.candidates as candidates_module
-import anbexact.search.exact.configurations as configurations
+import anbexact.search.exact.possible_parents as configurations
 from anbexact import BDeu, Structure, learn_anb, learn_gbn, verify
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.models.proof import Component, Duals, Exhaustion, Proof, Split

@@ -17,14 +17,14 @@ from test_candidates import BOUNDED, WEIGHTS, Looks, bounded_scores, candidate_p
 from tiers import examples, repeats
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
-import anbexact.search.exact.configurations as configurations
+import anbexact.search.exact.possible_parents as configurations
 import anbexact.search.exact.pruned as pruned
 from anbexact import BDeu, SearchTooLargeError, learn_anb, verify
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, FNML, K2, LL
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import exact_search, learn, plan
-from anbexact.search.exact.means import ListMeans
+from anbexact.search.exact.parent_sets import ListMeans
 from anbexact.search.exact.pruned import solve_pruned
 from anbexact.search.scoring.totals import total_score
 

@@ -27,8 +27,8 @@ from strategies import (
 from tiers import examples
 
 import anbexact.search.exact.by_family as families
-import anbexact.search.exact.configurations as configurations
 import anbexact.search.exact.lattice as lattice
+import anbexact.search.exact.possible_parents as configurations
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
 from anbexact._kernels.lattice import ParentLimits, first_parent_set
 from anbexact._runtime import deadline as deadlines

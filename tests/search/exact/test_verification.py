@@ -20,8 +20,7 @@ from anbexact.models.structure import Certificate
 from anbexact.scores import BIC, FNML, K2
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import candidate_lists
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.parent_sets import members
+from anbexact.search.exact.parent_sets import ListMeans, members
 from anbexact.search.exact.solution import rounding_error
 
 

@@ -18,8 +18,7 @@ from anbexact.search import learn_greedy_gbn
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import ancestors, as_mask, children, elements, matrix, parents_first
-from anbexact.search.greedy.arc_moves import ADD, Arcs
-from anbexact.search.greedy.climb import Climb
+from anbexact.search.greedy.climb import ADD, Arcs, Climb
 from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.greedy.local_scores import LocalScores
 from anbexact.search.scoring.pair_scores import FamilyScorer

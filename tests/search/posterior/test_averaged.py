@@ -13,8 +13,7 @@ from tiers import examples, repeats
 
 from anbexact.models.network.table_draws import Wanted
 from anbexact.search.posterior import averaged_model, predictive
-from anbexact.search.posterior.averaged_intervals import averaged_intervals
-from anbexact.search.posterior.averaged_model import AveragedModel, Averaging
+from anbexact.search.posterior.averaged_model import AveragedModel, Averaging, averaged_intervals
 
 KINDS = [("anb", "orders"), ("anb", "graphs"), ("tan", None), ("fan", None)]
 

@@ -16,7 +16,7 @@ MOST_CELLS = 20_000_000
 """Numbers that the tables of an elimination may hold: 160 MB."""
 
 
-class Elimination(NamedTuple):
+class MaxSum(NamedTuple):
     """What the kernels of the largest log odds take.
 
     Attributes
@@ -56,7 +56,7 @@ def elimination_order(families: Collection[tuple[int, ...]], arities: Mapping[in
     return found
 
 
-def arranged(source: FamilySum) -> Elimination:
+def arranged(source: FamilySum) -> MaxSum:
     """Return the functions of a class posterior arranged for elimination.
 
     Raises
@@ -100,7 +100,7 @@ def arranged(source: FamilySum) -> Elimination:
         _offsets(prod(shape[:-1]) for shape in shapes),
         constants,
     )
-    return Elimination(buckets, relevant)
+    return MaxSum(buckets, relevant)
 
 
 def _aligned(logs: Floats, places: tuple[int, ...], scope: tuple[int, ...]) -> Floats:
