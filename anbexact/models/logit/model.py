@@ -120,6 +120,13 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         """Number of coefficients: terms times classes other than the first."""
         return self._listed.n_parameters
 
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Number of coefficients; of a smooth refit, its effective degrees of freedom."""
+        if isinstance(self.refitted, SmoothRefit):
+            return float(sum(self.refitted.effective_degrees))
+        return super().degrees_of_freedom
+
     @cached_property
     def terms(self) -> pd.DataFrame:
         """One row for every coefficient: its features and their states, with its name as index.

@@ -17,7 +17,7 @@ from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.design import make_design
 from anbexact.models.logit.fit import Effort
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
-from anbexact.models.logit.refit import Refit, check_l2, check_max_iter
+from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
 from anbexact.models.smooth.smoothness import (
@@ -41,6 +41,7 @@ from anbexact.models.smooth.terms import (
     ordered_features,
     smooth_terms,
 )
+from anbexact.models.structure import Structure
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -78,6 +79,15 @@ class SmoothRefit(Refit):
     @property
     def in_time(self) -> bool:
         return super().in_time and self.smoothness.complete
+
+    def as_shifts(self, structure: Structure) -> Shifts:
+        problem = self.problem
+        roots = [np.linalg.inv(np.linalg.cholesky(own)).T for own in problem.precisions(self.smoothness.strengths)]
+        names = [f"shifts of {', '.join(map(str, term.features))}" for term in problem.terms]
+        s = problem.n_classes
+        contrasts = np.linalg.qr(np.eye(s)[:, 1:] - 1 / s)[0]
+        spreads = dict(zip(names, roots, strict=True))
+        return Shifts(problem.base, problem.weights, problem.cells.astype(np.int64), spreads, contrasts)
 
     @cached_property
     def curvature(self) -> Curvature:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -16,8 +16,8 @@ from scipy.special import log_softmax, logsumexp, softmax
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior
-from anbexact.models.network.table_draws import Wanted, intervals_of_draws
-from anbexact.models.parameters.counts import FamilyCounts
+from anbexact.models.network.table_draws import Draw, drawn_tables
+from anbexact.models.parameters.counts import Counts, FamilyCounts, count_families
 from anbexact.models.parameters.tables import ConditionalTable, eap_tables
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
@@ -132,6 +132,15 @@ class AveragedModel(JointModel):
             count = int((chosen == k).sum())
             drawn += [(ess, structure) for structure in posterior.draw(count, random_state=rng)]
         return [drawn[k] for k in rng.permutation(n)]
+
+    def draw_tables(self, n: int, rng: np.random.Generator) -> Iterator[Draw]:
+        """Return an iterator over independent draws of structures, each with draws of its tables."""
+        known: dict[tuple[tuple[Hashable, tuple[Hashable, ...]], ...], Counts] = {}
+        for ess, structure in self.draw(n, rng):
+            key = tuple(structure.parents.items())
+            if key not in known:
+                known[key] = count_families(self.table, structure)
+            yield Draw(structure, drawn_tables(known[key], ess, rng), ess)
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
