@@ -189,6 +189,30 @@ class TestClassifiers:
         assert one.vocabulary_.states["income"][0].startswith("(-inf, $")
         assert one.vocabulary_.states["share"][0].endswith(" %]")
 
+    @pytest.mark.parametrize(
+        "written",
+        [
+            lambda k: f"{k}.456,78",
+            lambda k: f"${k},456.78",
+            lambda k: f"{k}.45%",
+            lambda k: f"{k},45 %",
+            lambda k: f"{k} 456",
+            lambda k: f"{k:02}:30",
+        ],
+        ids=["3.456,78", "$3,456.78", "3.45%", "3,45 %", "3 456", "03:30"],
+    )
+    def test_the_right_value(self, written, tmp_path):
+        """20 values, 1 to 20, twice each, cut at their median: P(yes | low) = (17 + 1/4) / (20 + 2/4), by hand."""
+        low = [written(k) for k in range(1, 11)] * 2
+        high = [written(k) for k in range(11, 21)] * 2
+        y = ["yes"] * 17 + ["no"] * 3 + ["yes"] * 4 + ["no"] * 16
+        X = pd.DataFrame({"amount": pd.Series(low + high, dtype=object)})
+        classifier = NaiveBayesClassifier(ess=1.0, discretizer="median").fit(X, y)
+        classifier.save(tmp_path / "model.json")
+        new = pd.DataFrame({"amount": [written(2), written(19)]})
+        for found in (classifier, anbexact.load(tmp_path / "model.json")):
+            np.testing.assert_allclose(found.predict_proba(new)[:, 1], [69 / 82, 17 / 82], rtol=1e-12)  # .841, .207
+
     def test_saved_and_exported(self, tmp_path):
         text, _, y = frame()
         model = TANClassifier().fit(text, y)

@@ -61,6 +61,20 @@ def test_what_was_learned_is_what_is_learned_in_double_precision(kind):
         np.testing.assert_array_equal(found.predict_proba(new), expected.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", NARROW)
+def test_the_right_value(kind):
+    """P(yes | x) = (N(x, yes) + 1/8) / (N(x) + 2/8), as the classes have 100 rows each: worked out by hand."""
+    numbers = np.repeat(TENTHS * 2, [50, 30, 12, 8, 8, 12, 30, 50])
+    X, y = pd.DataFrame({"x": numbers}), np.repeat(["yes", "no"], 100)
+    right = np.array([401, 241, 97, 65]) / [466, 338, 338, 466]  # .861, .713, .287, .139
+    model = NaiveBayesClassifier(ess=1.0).fit(NARROW[kind](X), y)
+    new = pd.DataFrame({"x": TENTHS})
+    for rows in (new, NARROW[kind](new), new.astype(np.float32), written_and_read(new.astype(np.float32))):
+        np.testing.assert_allclose(model.predict_proba(rows)[:, 1], right, rtol=1e-12)
+    np.testing.assert_allclose(NaiveBayesClassifier(ess=1.0).fit(X, y).predict_proba(new)[:, 1], right, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "column",
     [
