@@ -16,7 +16,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior
-from anbexact.models.network.table_draws import Draw, drawn_tables
+from anbexact.models.network.table_draws import Draw, Wanted, drawn_tables, intervals_of_draws
 from anbexact.models.parameters.counts import Counts, FamilyCounts, count_families
 from anbexact.models.parameters.tables import ConditionalTable, eap_tables
 from anbexact.models.structure import Structure
