@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from tiers import EXAMPLES, register_profiles, thinned
 
-from anbexact._runtime.share import share_of_machine
+from anbexact._runtime.memory import share_of_machine
 
 
 def pytest_addoption(parser):

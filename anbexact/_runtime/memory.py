@@ -1,17 +1,18 @@
-"""How much memory there is, and the refusal of searches that need more."""
+"""The processors and the memory that this process may use."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from time import monotonic
 
 import psutil
 
-from anbexact._runtime.share import jobs_at_once
-
+_others: ContextVar[int] = ContextVar("jobs at the same time", default=1)
 ANSWER_HOLDS = 0.05
 """Seconds for which the system's answer is used again, as asking takes 0.3 ms and a small fit asks seven times."""
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
@@ -21,6 +22,26 @@ LIMIT_FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in
 FILE_CACHE = ("inactive_file", "active_file", "slab_reclaimable")
 """Memory in which a group caches files, and which the system reclaims when it is needed."""
 _answer = (-ANSWER_HOLDS, 0)
+
+
+def n_processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def jobs_at_once() -> int:
+    """Return how many jobs share this machine with the present one, itself included; at most one per processor."""
+    return min(_others.get(), n_processors())
+
+
+@contextmanager
+def share_of_machine(n_jobs: int) -> Iterator[None]:
+    """Let what runs within use the processors and the memory that are its part where ``n_jobs`` run at once."""
+    token = _others.set(n_jobs)
+    try:
+        yield
+    finally:
+        _others.reset(token)
 
 
 class SearchTooLargeError(MemoryError):

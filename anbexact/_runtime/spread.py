@@ -19,7 +19,7 @@ from joblib.externals.loky.backend.reduction import dumps
 from joblib.parallel import get_active_backend
 
 from anbexact._runtime.deadline import raising_interrupts
-from anbexact._runtime.share import share_of_machine
+from anbexact._runtime.memory import share_of_machine
 from anbexact._runtime.warn import warn
 
 Shared = TypeVar("Shared", contravariant=True)

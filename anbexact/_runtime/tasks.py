@@ -13,8 +13,8 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import jobs_at_once, n_processors
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.share import jobs_at_once, n_processors
 
 
 def thread_count(n_jobs: object) -> int:

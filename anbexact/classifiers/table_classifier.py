@@ -19,7 +19,6 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.models.model import Model
-from anbexact.tables.class_weights import check_class_weight
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.labels import check_classes
 from anbexact.tables.missing import EM, check_handle_missing
@@ -27,6 +26,7 @@ from anbexact.tables.prediction import HANDLE_UNKNOWN, check_choice
 from anbexact.tables.reader import Reader
 from anbexact.tables.text_columns import check_decimal
 from anbexact.tables.training import TrainingColumns, training_columns
+from anbexact.tables.weights import check_class_weight
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):

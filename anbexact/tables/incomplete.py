@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
-from anbexact.tables.collapsing import row_groups
+from anbexact.tables.row_codes import row_groups
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 

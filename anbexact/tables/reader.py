@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from anbexact.tables.class_weights import apply_class_weight
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import numbers_of, refuse_infinite
 from anbexact.tables.frames.columns import Column
@@ -21,6 +20,7 @@ from anbexact.tables.prediction import cell_values, check_columns, encode_featur
 from anbexact.tables.row_codes import RowCodes, rows_in_vocabulary
 from anbexact.tables.table import DiscreteTable, Weights, check_weights, merged_table
 from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary
+from anbexact.tables.weights import apply_class_weight
 
 Values = npt.NDArray[np.float64]
 Unseen = dict[Hashable, dict[Any, float]]

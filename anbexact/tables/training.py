@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from anbexact.tables.class_weights import apply_class_weight
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import discretise, fit_cut_points, fit_groups
 from anbexact.tables.frames.columns import Column
@@ -20,7 +19,6 @@ from anbexact.tables.identifiers import question_class, without_identifiers
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.labels import check_classes, read_target
 from anbexact.tables.missing import EM, missing_cells, refuse_missing_class
-from anbexact.tables.row_weights import advise_on_weights
 from anbexact.tables.table import (
     DiscreteTable,
     Weights,
@@ -30,6 +28,7 @@ from anbexact.tables.table import (
 )
 from anbexact.tables.text_columns import read_texts
 from anbexact.tables.vocabulary import Groups
+from anbexact.tables.weights import advise_on_weights, apply_class_weight
 
 
 def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:

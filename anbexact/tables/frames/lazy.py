@@ -1,12 +1,8 @@
-"""Frames whose rows stay where they are: their distinct rows are counted by the engine that holds them.
-
-A :class:`LazySource` is a query of DuckDB, Polars, Dask, Ibis, PySpark or whatever else narwhals knows as lazy. It is
-asked only for groups of equal cells with the numbers of their rows, and these are read as any other frame.
-"""
+"""Lazy frames, and tables of any kind read a part at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +15,7 @@ import pandas as pd
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import with_article
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import read_columns
+from anbexact.tables.frames.reading import frame_names, is_frame, read_columns
 
 Counts = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
@@ -335,3 +331,63 @@ def _check_name(name: Any, names: Mapping[str, Any], what: str) -> None:
         )
     if name not in names:
         raise ValueError(f"{what}={name!r} is not a column of the lazy frame, whose columns are {list(names)}")
+
+
+def parts_of(frame: Any, rows: int) -> Iterator[Any]:
+    """Yield the rows of a table in their order, ``rows`` at a time; what is in parts already is left so.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a table, a lazy frame nor an iterable of tables.
+    """
+    if is_lazy(frame):
+        yield from (part.to_native() for part in batches(nw.from_native(frame), rows))
+    elif isinstance(frame, np.ndarray):
+        yield from (frame[start : start + rows] for start in range(0, len(frame), rows))
+    elif is_frame(frame):  # pandas' own slices, as narwhals refuses some names of its columns
+        table = frame.iloc if isinstance(frame, pd.DataFrame) else nw.from_native(frame, eager_only=True)
+        for start in range(0, len(frame), rows):
+            part = table[start : start + rows]
+            yield part if isinstance(part, pd.DataFrame) else part.to_native()
+    elif isinstance(frame, Iterable) and not isinstance(frame, str | bytes):
+        yield from (as_table(part) if type(part).__name__ == "RecordBatch" else part for part in frame)
+    else:
+        raise TypeError(
+            "frame must be a table, a lazy frame, or an iterable of tables such as the batches of a Parquet file, "
+            f"not a {type(frame).__name__}"
+        )
+
+
+def chosen_columns(part: Any, names: Iterable[Hashable]) -> Any:
+    """Return the columns of a table that exist, in this order; an array as it is.
+
+    A name that is not text is also found as text, because names are text in files and lazy frames.
+    """
+    known = frame_names(part)
+    if known is None:
+        return part
+    texts = {str(name): name for name in known}
+    found = (name if name in known else texts.get(str(name)) for name in names)
+    chosen = [name for name in found if name is not None]
+    if isinstance(part, pd.DataFrame):
+        return part[chosen]
+    return nw.from_native(part, eager_only=True).select(chosen).to_native()
+
+
+def as_pandas(part: Any, names: Sequence[str]) -> pd.DataFrame:
+    """Return columns of a table in pandas, rows numbered from 0.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if not names:
+        return pd.DataFrame()
+    known = frame_names(part) or []
+    if missing := [name for name in names if name not in known]:
+        raise ValueError(f"keep names {missing[0]!r}, which is not a column of the table, whose columns are {known}")
+    chosen = chosen_columns(part, names)
+    in_pandas = chosen if isinstance(chosen, pd.DataFrame) else nw.from_native(chosen, eager_only=True).to_pandas()
+    return in_pandas.reset_index(drop=True)
