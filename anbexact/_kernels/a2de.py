@@ -22,14 +22,14 @@ def _triple(i, j, k):
 
 
 @kernel
-def add_triples(codes, of_class, weights, arities, bases, n_classes, i, counts):
+def add_triples(codes, labels, weights, arities, bases, n_classes, i, counts):
     """Add the weights of a table's rows to the triples whose last feature is i.
 
     Parameters
     ----------
     codes : (features, table rows) int16, contiguous
         States.
-    of_class : (table rows,) int16, contiguous
+    labels : (table rows,) int16, contiguous
         Classes.
     weights : (table rows,) float64
         Weights.
@@ -47,7 +47,7 @@ def add_triples(codes, of_class, weights, arities, bases, n_classes, i, counts):
         for k in range(j):
             base = bases[_triple(i, j, k)]
             for t in range(weights.shape[0]):
-                counts[base + (heads[t] * arities[k] + codes[k, t]) * n_classes + of_class[t]] += weights[t]
+                counts[base + (heads[t] * arities[k] + codes[k, t]) * n_classes + labels[t]] += weights[t]
 
 
 @inner

@@ -16,14 +16,14 @@ from anbexact._kernels.posterior import exponentials, normalise_rows
 
 
 @kernel
-def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
+def add_pairs(codes, labels, weights, offsets, rows, n_classes, i, counts):
     """Add the weights of a table's rows to the states of feature i.
 
     Parameters
     ----------
     codes : (features, table rows) int16, contiguous
         States.
-    of_class : (table rows,) int16, contiguous
+    labels : (table rows,) int16, contiguous
         Classes.
     weights : (table rows,) float64
         Weights.
@@ -34,7 +34,7 @@ def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
     """
     heads = np.empty(weights.shape[0], np.int64)
     for t in range(weights.shape[0]):
-        heads[t] = rows[offsets[i] + codes[i, t]] + of_class[t]
+        heads[t] = rows[offsets[i] + codes[i, t]] + labels[t]
         counts[heads[t]] += weights[t]
     for j in range(i):
         of_other = codes[j]
@@ -44,7 +44,7 @@ def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
 
 
 @kernel
-def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
+def pair_logs(counts, offsets, rows, class_logs, alone, ess, i, logs):
     """Write the logs for the states g of feature i: ln P(g | c), and ln [P(g, h | c) / (P(g | c) P(h | c))].
 
     Parameters
@@ -53,7 +53,7 @@ def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
         Weighted counts, in the layout of the module.
     offsets, rows
         As in :func:`add_pairs`.
-    of_class : (classes,) float64
+    class_logs : (classes,) float64
         ln of the smoothed weight of every class.
     alone : (states, classes) float64
         ln P(g | c).
@@ -62,14 +62,14 @@ def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
     logs : float64
         Receives the logs, in the same layout.
     """
-    classes = of_class.shape[0]
+    classes = class_logs.shape[0]
     given = np.empty(classes)
     arity = offsets[i + 1] - offsets[i]
     for g in range(offsets[i], offsets[i + 1]):
         place = rows[g]
         for c in range(classes):
             logs[place + c] = alone[g, c]
-            given[c] = of_class[c] + alone[g, c]
+            given[c] = class_logs[c] + alone[g, c]
         place += classes
         for j in range(i):
             prior = ess / (classes * arity * (offsets[j + 1] - offsets[j]))

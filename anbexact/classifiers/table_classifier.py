@@ -56,7 +56,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         How missing cells of features are treated. ``"marginalize"``: they are summed out at prediction, and their
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
-        a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
+        a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.often_missing`), and
         marginalised in the others (measurements: ``docs/guides/missing-cells.md``). ``"error"``: they are refused.
         ``"em"``, for networks with conditional tables: in training, they are completed with the probabilities that
         the network itself gives them, by expectation maximisation; at prediction, they are summed out

@@ -15,7 +15,7 @@ from anbexact.tables.frames.native_values import native
 
 REJECTED = "(reject)"
 """The decision that leaves a row to somebody else."""
-ROUNDING = 1e-6
+SUM_TOLERANCE = 1e-6
 """By how much shares may miss the sum 1."""
 
 
@@ -36,7 +36,7 @@ def check_class_prior(class_prior: Any, classes: Sequence[Any]) -> Floats:
             )
         class_prior = [given[label] for label in classes]
     shares = np.asarray(class_prior, dtype=np.float64)
-    if shares.shape != (len(classes),) or not (shares >= 0).all() or abs(shares.sum() - 1) > ROUNDING:
+    if shares.shape != (len(classes),) or not (shares >= 0).all() or abs(shares.sum() - 1) > SUM_TOLERANCE:
         raise ValueError(
             f"class_prior must have {len(classes)} shares, 0 or more, whose sum is 1, not {class_prior!r}"
         )

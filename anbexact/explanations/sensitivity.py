@@ -17,7 +17,7 @@ from anbexact.models.network.explain import class_code
 from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
-ROUNDING = 1e-12
+EQUAL_PROBABILITIES = 1e-12
 """Differences of probabilities up to this are rounding errors."""
 
 
@@ -112,7 +112,7 @@ def explained_classes(source: FamilySum, posterior: Floats, label: Any) -> Integ
 def _another(posteriors: Floats, predicted: Integers) -> Bools:
     """Return where another class is more probable than the predicted one, by more than rounding."""
     kept = posteriors[:, np.arange(len(predicted)), predicted]
-    return np.asarray(kept < posteriors.max(axis=2) - ROUNDING)
+    return np.asarray(kept < posteriors.max(axis=2) - EQUAL_PROBABILITIES)
 
 
 def tornado(source: FamilySum, rows: Rows, label: Any = None) -> pd.DataFrame:

@@ -19,7 +19,8 @@ SEED = 0
 
 
 def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Floats]:
-    """Return a partition of weights, shape (rows, classes), into folds of much the same classes and features.
+    """Divide weights, shape (rows, classes), into folds with about the same shares of classes and of features'
+    states.
 
     Rows are shuffled by the seed and assigned in turn, class by class: unshuffled, a table of all combinations of
     states would give every fold its own states of some feature. Whole weights are rows of weight 1, each assigned
@@ -62,7 +63,7 @@ def split_table(table: DiscreteTable, folds: int, seed: int = SEED) -> list[tupl
 
 
 def _weighted(table: DiscreteTable, weights: Floats) -> DiscreteTable:
-    """Return the distinct rows of a table with other weights."""
+    """Return the table with other weights, without the rows of weight 0."""
     rows = np.flatnonzero(weights > 0)
     return replace(table, codes=np.asfortranarray(table.codes[rows]), weights=weights[rows], n_rows=len(rows))
 
@@ -72,9 +73,9 @@ def frame_folds(
 ) -> list[tuple[Weights, Weights]]:
     """Return, for every fold, the weights of the rows to learn from and of those that are held out.
 
-    Equal rows are held out together: the weight of all of them is on the first. Weight 2 is equivalent to two such
-    rows, weight 0 to none; see :func:`~anbexact.tables.folds.split_weights`. What a fold holds out of a class is kept
-    in training where that class would otherwise not occur in it, so that a class with a single row is never held out.
+    Equal rows are held out together: the first of them carries the weight of all. Weight 2 is equivalent to two such
+    rows, weight 0 to none; see :func:`~anbexact.tables.folds.split_weights`. If a fold would hold out all rows of a
+    class, these rows stay in training instead, so that a class with a single row is never held out.
 
     Parameters
     ----------

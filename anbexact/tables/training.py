@@ -116,9 +116,9 @@ class TrainingColumns:
         """
         cut_points = fit_cut_points(self.columns, self.target, self.weights, discretizer, self.categories)
         kept = self.weights > 0
-        gaps = {c.name for c in self.columns if self.handle_missing == EM and (c.missing & kept).any()}
+        incomplete = {c.name for c in self.columns if self.handle_missing == EM and (c.missing & kept).any()}
         if self.missing_class == EM and (self.target.missing & kept).any():
-            gaps.add(self.target.name)
+            incomplete.add(self.target.name)
         else:
             refuse_missing_class(self.target, self.weights)
         table = table_from_columns(
@@ -129,7 +129,7 @@ class TrainingColumns:
             groups=self.groups,
             handle_missing="own_state",
         )
-        found = IncompleteTable.with_gaps(table, gaps)
+        found = IncompleteTable.with_missing_cells(table, incomplete)
         return (found if found.n_incomplete else found.complete()), cut_points
 
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:

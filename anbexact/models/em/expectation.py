@@ -27,7 +27,7 @@ SEED = 0
 """Seed of the order in which draws get uniform numbers."""
 
 
-class GapExpectation:
+class CompletionExpectation:
     """The completions of a table with missing cells, laid out once and weighted by one network after the other.
 
     Rows are completed in every way, those with the fewest completions first, as long as there are no more than
@@ -124,7 +124,7 @@ class Expected:
 
     Attributes
     ----------
-    expectation : GapExpectation
+    expectation : CompletionExpectation
         The rows.
     tables : dict
         The network.
@@ -138,7 +138,7 @@ class Expected:
         Completions of the rows that are not laid out, if there are any.
     """
 
-    expectation: GapExpectation
+    expectation: CompletionExpectation
     tables: Tables
     laid_out: Completed
     shares: Floats
@@ -198,7 +198,7 @@ class FamilyExpectation:
         self._scopes = [[position[name] for name in (child, *structure.parents[child])] for child in self._order]
         self._shapes = [tuple(self._arities[v] for v in scope) for scope in self._scopes]
         self._ends = np.cumsum([0, *map(prod, self._shapes)])
-        order = np.lexsort(table.gaps.T)
+        order = np.lexsort(table.missing.T)
         self._rows, self._codes = order, np.ascontiguousarray(table.codes[order].T)
 
     def under(self, tables: Tables, weights: Floats) -> tuple[float, Counts]:

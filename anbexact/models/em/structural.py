@@ -21,7 +21,7 @@ from scipy.special import xlogy
 
 from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact._runtime.progress import Progress
-from anbexact.models.em.expectation import Expected, GapExpectation
+from anbexact.models.em.expectation import CompletionExpectation, Expected
 from anbexact.models.em.starts import AVAILABLE, MODE, available_tables, dealt_in_order, most_probable
 from anbexact.models.parameters.counts import Counts, count_families
 from anbexact.models.parameters.tables import Tables
@@ -138,7 +138,7 @@ class Climb:
     score: float
 
 
-def first_expected(expectation: GapExpectation, start: str) -> Expected | DiscreteTable:
+def first_expected(expectation: CompletionExpectation, start: str) -> Expected | DiscreteTable:
     """Return what a start puts in the place of the missing cells; see :mod:`anbexact.models.em.starts`."""
     tables = available_tables(expectation.table)
     if start == AVAILABLE:
@@ -148,7 +148,7 @@ def first_expected(expectation: GapExpectation, start: str) -> Expected | Discre
 
 
 def climb(
-    expectation: GapExpectation,
+    expectation: CompletionExpectation,
     start: str,
     first: Expected | DiscreteTable,
     m_step: MStep,
@@ -193,7 +193,7 @@ def climb(
 
 
 def _settle(
-    expectation: GapExpectation,
+    expectation: CompletionExpectation,
     first: Expected | DiscreteTable,
     structure: Structure,
     m_step: MStep,
@@ -218,7 +218,7 @@ def _settle(
     return expectation.under(tables), settled
 
 
-def _observed_score(expectation: GapExpectation, structure: Structure, counts: Counts, m_step: MStep) -> float:
+def _observed_score(expectation: CompletionExpectation, structure: Structure, counts: Counts, m_step: MStep) -> float:
     """Return the approximation of Cheeseman and Stutz to the score of the observed cells."""
     table = expectation.table
     tables = m_step.estimate(counts)

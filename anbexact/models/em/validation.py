@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
-from anbexact.models.em.expectation import Expected, GapExpectation
+from anbexact.models.em.expectation import CompletionExpectation, Expected
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.smoothing import best_held_out_smoothing, most_repetitions
 from anbexact.models.parameters.tables import Tables, eap_tables
@@ -43,7 +43,7 @@ class HeldOutRows(IncompleteTable):
     learned: Floats
 
 
-class GapHeldOut:
+class IncompleteHeldOut:
     """The conditional log likelihood of held-out rows, their missing cells summed out, by the EAP tables of others.
 
     The tables are those of expectation maximisation over the others alone: nothing that is held out helps to complete
@@ -87,18 +87,18 @@ class GapHeldOut:
         return float((of_truth - logsumexp(joint, axis=1)) @ self._rows.weights)
 
 
-class GapValidation:
+class IncompleteValidation:
     """Folds of the rows of an incomplete table.
 
     Parameters
     ----------
-    expectation : GapExpectation
+    expectation : CompletionExpectation
         The rows.
     start : callable
         ``start(table)`` returns a first network of rows with missing cells.
     """
 
-    def __init__(self, expectation: GapExpectation, start: Start) -> None:
+    def __init__(self, expectation: CompletionExpectation, start: Start) -> None:
         self._expectation, self._start = expectation, start
 
     def split(self, _: DiscreteTable, folds: int, seed: int = SEED) -> Sequence[tuple[DiscreteTable, HeldOutRows]]:
@@ -142,7 +142,7 @@ class GapValidation:
 
     def best_smoothing(self, rows: DiscreteTable, structure: Structure) -> float:
         """Return the equivalent sample size of the tables that predicts the rows of 5 folds best."""
-        held_out = [GapHeldOut(*fold, structure) for fold in self.split(rows, FOLDS_OF_SMOOTHING)]
+        held_out = [IncompleteHeldOut(*fold, structure) for fold in self.split(rows, FOLDS_OF_SMOOTHING)]
         most = max(100.0, self._expectation.table.weight_sum)
         repeated = most_repetitions(rows.vocabulary)
         return best_held_out_smoothing(held_out, most, repeated)[0]  # type: ignore[arg-type]  # they answer alike

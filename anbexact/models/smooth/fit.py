@@ -21,7 +21,7 @@ RIDGE = 1e-3
 """Precision of a Gaussian prior of every cell, without which constants of terms would be undetermined."""
 PRECISION = 1e-16
 """Squared Newton decrement per unit of weight at the end of a fit."""
-ROUNDING = 1e-14
+NEGLIGIBLE_DECREMENT = 1e-14
 """Squared Newton decrement, as a share of the objective, below which the value no longer tells points apart."""
 STALLED = 1e-10
 """Squared Newton decrement, as a share of the objective, below which steps that no longer lower it are rounding."""
@@ -236,7 +236,7 @@ def smooth_fit(
         curvature, here = near, False
     while problem.n_classes > 1:
         loose = max(min(0.1, state.steepest / weight), 1e-8)
-        end = max(precision * weight, ROUNDING * abs(state.value))
+        end = max(precision * weight, NEGLIGIBLE_DECREMENT * abs(state.value))
         step, products = state.step(curvature, exact=here and curvature.exact, precision=loose, enough=end * SURPLUS)
         decrement, before = float(np.vdot(state.gradient, step)), decrement
         stalled = before / 4 < decrement <= STALLED * abs(state.value)
@@ -285,7 +285,7 @@ def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats
 
 def _line_search(state: _State, step: Floats, decrement: float) -> _State | None:
     """Return a state that is better by a share of what the step promises; None if rounding hides any gain."""
-    length, hidden = 1.0, 10 * ROUNDING * abs(state.value)
+    length, hidden = 1.0, 10 * NEGLIGIBLE_DECREMENT * abs(state.value)
     for _ in range(40):
         tried = _State(state.problem, state.penalty, state.shift + length * step)
         if tried.value >= state.value + 1e-4 * length * decrement - hidden:

@@ -505,6 +505,6 @@ def _feature(term: SmoothTerm, counts: Floats) -> Floats:
         groups = merged.groups[: axis.ordered]
         place = np.cumsum(own) - own / 2
         middle = np.bincount(groups, own * place) / np.bincount(groups, own)
-        for k, of_class in enumerate(logs[: merged.ordered].T):
-            found[: axis.ordered, k] = np.interp(place, middle, of_class)
+        for k, class_logs in enumerate(logs[: merged.ordered].T):
+            found[: axis.ordered, k] = np.interp(place, middle, class_logs)
     return found

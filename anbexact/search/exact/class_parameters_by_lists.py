@@ -50,7 +50,7 @@ class RankedFamilies:
     ----------
     members : (families, features) bool
         The parents of each, the class left out.
-    of_class : (families,) bool
+    has_class : (families,) bool
         Whether the class is a parent.
     scores : (families,) float64
         Local scores, in nats.
@@ -59,7 +59,7 @@ class RankedFamilies:
     """
 
     members: Bools
-    of_class: Bools
+    has_class: Bools
     scores: Floats
     costs: Integers
 
@@ -68,23 +68,23 @@ class RankedFamilies:
         possible = np.flatnonzero(~(self.members & ~before).any(axis=1))
         return int(possible[0]) if len(possible) else -1
 
-    def place_of(self, parents: Bools, of_class: bool) -> int:
+    def place_of(self, parents: Bools, has_class: bool) -> int:
         """Return the place of a family; -1 if it is the best after no set."""
-        same = np.flatnonzero((self.members == parents).all(axis=1) & (self.of_class == of_class))
+        same = np.flatnonzero((self.members == parents).all(axis=1) & (self.has_class == has_class))
         return int(same[0]) if len(same) else -1
 
 
-def _ranked(members: Bools, of_class: Bools, scores: Floats, costs: Integers, tolerance: float) -> RankedFamilies:
+def _ranked(members: Bools, has_class: Bools, scores: Floats, costs: Integers, tolerance: float) -> RankedFamilies:
     """Rank families by score; of equal ones those without the class are first, then those of lower cost."""
     order = np.argsort(-scores, kind="stable")
     level = np.zeros(len(order), dtype=np.int64)
     level[order[1:]] = np.cumsum(-np.diff(scores[order]) > tolerance)
-    order = np.lexsort((members.sum(axis=1), costs, of_class, level))
+    order = np.lexsort((members.sum(axis=1), costs, has_class, level))
     kept: list[int] = []
     for place in order.tolist():
         if not kept or not (~members[kept] | members[place]).all(axis=1).any():
             kept.append(place)
-    return RankedFamilies(members[kept], of_class[kept], scores[kept], costs[kept])
+    return RankedFamilies(members[kept], has_class[kept], scores[kept], costs[kept])
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ class OrderProgramme:
             if name == class_name:
                 continue
             members = unpack(own.masks, len(names))
-            of_class, members = members[:, place], np.delete(members, place, axis=1)
+            has_class, members = members[:, place], np.delete(members, place, axis=1)
             joint = np.where(members, states, 1.0).prod(axis=1) * table.vocabulary.arity(class_name)
-            costs = np.where(of_class, joint * (table.vocabulary.arity(name) - 1), 0.0)
+            costs = np.where(has_class, joint * (table.vocabulary.arity(name) - 1), 0.0)
             costs = np.minimum(costs, MOST_PARAMETERS).astype(np.int64)
-            families.append(_ranked(members, of_class, own.scores, costs, tie_tolerance(table)))
+            families.append(_ranked(members, has_class, own.scores, costs, tie_tolerance(table)))
         return cls(class_name, features, tuple(families), found.scored)
 
     def best_map(self, deadline: Deadline, seconds: float = SCORE_SECONDS) -> BestMap | None:
@@ -177,7 +177,7 @@ class OrderProgramme:
         chosen = better or chosen
         parents = {}
         for name, own, place in zip(self.features, self.families, chosen, strict=True):
-            above = (self.class_name,) if own.of_class[place] else ()
+            above = (self.class_name,) if own.has_class[place] else ()
             parents[name] = (*above, *(self.features[v] for v in np.flatnonzero(own.members[place])))
         score = float(sum(own.scores[place] for own, place in zip(self.families, chosen, strict=True)))
         least = sum(float(own.scores[0]) for own in self.families) - score

@@ -25,7 +25,7 @@ from anbexact.search.exact.lattice import solve_lattice, unsolved
 from anbexact.search.exact.parent_sets import ListMeans
 from anbexact.search.exact.plan import TRIAL_SHARE, Plan, check_fits
 from anbexact.search.exact.pruned import solve_pruned
-from anbexact.search.exact.solution import ROUNDING, Optimum, Stopped, rounding_error
+from anbexact.search.exact.solution import TIE_SHARE, Optimum, Stopped, rounding_error
 from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.scoring.totals import total_score
 from anbexact.search.trees.branching import best_forest
@@ -166,7 +166,7 @@ class ExactSearch:
         proof = Proof(
             score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, None, (case,)
         )
-        for rounding in (ROUNDING, ROUNDING / 1000, 0.0):  # set scores far above the total lose digits
+        for rounding in (TIE_SHARE, TIE_SHARE / 1000, 0.0):  # set scores far above the total lose digits
             chosen = solved.parents(rounding)
             structure = self._certified(chosen, solved.total, solved.sets, f"{method}{self._limits}", proof)
             if structure.certificate.optimal:

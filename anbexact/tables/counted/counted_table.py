@@ -16,12 +16,12 @@ from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 MOST_CELLS = 1 << 20
-"""Joint states of the variables that are counted by one query, unless a set that is asked for has more."""
+"""Maximum number of joint states of the variables that one query counts, unless a single set has more."""
 MEMORY_SHARE = 0.25
-"""Part of the available memory that parts may fill; at least the last one stays."""
+"""Share of the available memory that counted parts may fill; the latest part is always kept."""
 Block = frozenset[Hashable]
 MOST_MERGED = 10_000
-"""Sets up to which merging them one by one is tried, too."""
+"""Maximum number of sets for which merging them one by one is tried, too."""
 
 
 class TooManyRowsError(ValueError):
@@ -29,7 +29,7 @@ class TooManyRowsError(ValueError):
 
 
 class CountedTable(DiscreteTable):
-    """A table that is only known by the counts of some of its variables.
+    """A table of which only the counts of some variables at a time are known.
 
     Its contingency tables are those of :class:`DiscreteTable`, to the last digit if the weights are whole numbers.
     What needs the rows themselves is refused.
@@ -41,11 +41,11 @@ class CountedTable(DiscreteTable):
     n_rows : int
         Rows of positive weight.
     parts : iterable of DiscreteTable
-        What was counted already: all rows, restricted to the class and some features. There is at least one.
+        Tables that were counted already, at least one: all rows, restricted to the class and some features.
     count : callable
-        Takes features, and returns such a part.
+        ``count(features)`` returns such a table.
     refusal : str
-        What is said where the rows are needed.
+        The message of the error where the rows themselves are needed.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` while parts are counted.
     """
@@ -81,20 +81,21 @@ class CountedTable(DiscreteTable):
         raise TooManyRowsError(self.refusal)
 
     def part(self, names: Iterable[Hashable]) -> DiscreteTable:
-        """Return the smallest part at hand that has these variables; it is counted if there is none."""
+        """Return the smallest known part that has these variables; if there is none, count one."""
         wanted = frozenset(names)
         part = self._at_hand(wanted)
         return self._counted(wanted, "counting rows", 0.0) if part is None else part
 
     def foresee(self, sets: Iterable[Iterable[Hashable]]) -> None:
-        """Count all sets of variables that no part has, by few queries."""
+        """Count all sets of variables that no known part contains, with few queries."""
         for _ in self.parts_of(sets):
             pass
 
     def parts_of(self, sets: Iterable[Iterable[Hashable]]) -> Iterator[tuple[DiscreteTable, list[int]]]:
-        """Yield parts that have these sets of variables, each with the positions of the sets it is to answer for.
+        """Yield parts that together contain these sets of variables, each with the positions of the sets that it
+        answers.
 
-        A part is counted only when its turn comes, and is forgotten again when all parts take too much memory.
+        A part is counted when the caller asks for it, and may be dropped when the parts take too much memory.
         """
         wanted = [frozenset(names) for names in sets]
         at_hand: dict[int, tuple[DiscreteTable, list[int]]] = {}
@@ -114,12 +115,14 @@ class CountedTable(DiscreteTable):
                 yield part, [place for names in own for place in left.pop(names)]
 
     def seconds_for(self, sets: Iterable[Iterable[Hashable]]) -> float:
-        """Return the estimated seconds of counting these sets of variables, at the mean time of earlier queries."""
+        """Return the estimated time of counting these sets of variables, in seconds, by the mean time of earlier
+        queries.
+        """
         left = [names for names in map(frozenset, sets) if self._at_hand(names) is None]
         return len(blocks_of(left, self.vocabulary.arity, MOST_CELLS)) * self._pace()
 
     def _pace(self) -> float:
-        """Return the mean time of a query; one is sent if there was none."""
+        """Return the mean time of a query, in seconds; if none was sent yet, one is."""
         if not self._seconds:
             self._counted(next(iter(self._parts)), "counting rows", 0.0)
         return sum(self._seconds) / len(self._seconds)
@@ -129,7 +132,7 @@ class CountedTable(DiscreteTable):
         return min(holding, key=lambda part: len(part.weights)) if holding else None
 
     def _counted(self, names: frozenset[Hashable], phase: str, fraction: float) -> DiscreteTable:
-        """Count some variables; forget the oldest parts if they take too much memory."""
+        """Count some variables; drop the oldest parts if all of them take too much memory."""
         if self._progress is not None:
             self._progress(phase, fraction)
         began = perf_counter()
@@ -154,7 +157,7 @@ class CountedTable(DiscreteTable):
         """Return the table without features of one state."""
         left = self.vocabulary.without(names)
         found = CountedTable(left, self.n_rows, self._parts.values(), self._count, self.refusal, self._progress)
-        found.__dict__.update(_parts=self._parts, _seconds=self._seconds)  # what one counts, the other need not
+        found.__dict__.update(_parts=self._parts, _seconds=self._seconds)  # both tables share what either has counted
         return found
 
     def counts(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
@@ -171,7 +174,7 @@ class CountedTable(DiscreteTable):
 
 
 def blocks_of(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int) -> list[Block]:
-    """Return blocks, one of which holds each of the sets; the fewer of two easily found covers.
+    """Return blocks of variables such that every set lies within one of them; the shorter of two greedy covers.
 
     A block has at most ``most`` joint states, unless one of the sets has more.
 
@@ -197,7 +200,7 @@ def blocks_of(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int
 
 
 def _merged(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int) -> list[Block]:
-    """Join every set to the first block where it fits."""
+    """Add every set to the first block that has room for it."""
     blocks: list[Block] = []
     for wanted in sets:
         if not any(wanted <= block for block in blocks):
@@ -211,10 +214,10 @@ def _merged(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int) 
 
 
 def _by_groups(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int) -> list[Block]:
-    """Divide the variables into groups, and join the groups that each set meets.
+    """Divide the variables into groups, and make a block of the groups that each set intersects.
 
-    Variables of all sets are in every block. The groups are so small that as many as the largest set has other
-    variables fit into one block.
+    Variables of all sets are in every block. The groups are so small that a block has room for one group for every
+    other variable of the largest set.
     """
     common = frozenset.intersection(*sets) if sets else frozenset()
     width = max((len(wanted - common) for wanted in sets), default=0)
