@@ -19,8 +19,7 @@ SEED = 0
 
 
 def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Floats]:
-    """Divide weights, shape (rows, classes), into folds with about the same shares of classes and of features'
-    states.
+    """Divide weights, shape (rows, classes), into folds in which classes and states have similar shares.
 
     Rows are shuffled by the seed and assigned in turn, class by class: unshuffled, a table of all combinations of
     states would give every fold its own states of some feature. Whole weights are rows of weight 1, each assigned

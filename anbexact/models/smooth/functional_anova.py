@@ -1,4 +1,4 @@
-"""The weighted functional ANOVA of a sum of terms: effects that contain no part which depends on fewer features."""
+"""The weighted functional ANOVA of a sum of terms: effects without any part that depends on fewer features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.smooth.terms import SmoothTerm
 
 MOST_CELLS = 10_000
-"""Most cells, over all effects of a term's features, for which effects without a term of their own are separated."""
+"""Maximum number of cells, over all effects of a term's features, for which effects without a term of their own are
+separated."""
 ZERO_EIGENVALUE = 1e-10
 """Share of the largest eigenvalue below which an eigenvalue is taken as 0."""
 

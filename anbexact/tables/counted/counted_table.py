@@ -92,8 +92,7 @@ class CountedTable(DiscreteTable):
             pass
 
     def parts_of(self, sets: Iterable[Iterable[Hashable]]) -> Iterator[tuple[DiscreteTable, list[int]]]:
-        """Yield parts that together contain these sets of variables, each with the positions of the sets that it
-        answers.
+        """Yield parts that contain these sets of variables, each with the positions of the sets that it answers.
 
         A part is counted when the caller asks for it, and may be dropped when the parts take too much memory.
         """
@@ -115,9 +114,7 @@ class CountedTable(DiscreteTable):
                 yield part, [place for names in own for place in left.pop(names)]
 
     def seconds_for(self, sets: Iterable[Iterable[Hashable]]) -> float:
-        """Return the estimated time of counting these sets of variables, in seconds, by the mean time of earlier
-        queries.
-        """
+        """Estimate the seconds that counting these sets of variables takes, by the mean time of earlier queries."""
         left = [names for names in map(frozenset, sets) if self._at_hand(names) is None]
         return len(blocks_of(left, self.vocabulary.arity, MOST_CELLS)) * self._pace()
 

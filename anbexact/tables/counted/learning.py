@@ -53,8 +53,7 @@ from anbexact.tables.weights import apply_class_weight
 
 @dataclass(frozen=True, kw_only=True)
 class CountedColumns(TrainingColumns):
-    """The training data of a lazy frame, counted by its engine: distinct rows, whose continuous columns are already
-    cut.
+    """The training data of a lazy frame, counted by its engine: distinct rows with continuous columns cut.
 
     Attributes in addition to those of :class:`TrainingColumns`:
 
@@ -290,8 +289,7 @@ class _Counting:
 
 @dataclass(frozen=True, kw_only=True)
 class LargeColumns(CountedColumns):
-    """The training data of a lazy frame whose distinct rows do not fit into memory: a few columns are counted at a
-    time.
+    """The training data of a lazy frame with too many distinct rows for memory, counted a few columns at a time.
 
     Attributes in addition to those of :class:`CountedColumns`, which has no rows here:
 
@@ -393,8 +391,7 @@ def _feature(
 
 
 def _refuse_small_weights(source: LazySource, class_groups: CountedGroups, weights: Weights) -> None:
-    """Refuse weights that are all below 1: rules for cut points and groups would need those of single rows to scale
-    them.
+    """Refuse weights that are all below 1, which cut rules could only scale with the weights of single rows.
 
     ``weights`` are those of the classes, class weights included.
     """
@@ -409,9 +406,7 @@ def _refuse_small_weights(source: LazySource, class_groups: CountedGroups, weigh
 
 
 def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
-    """Return the expression for the number of a cell's interval: how many intervals, after the first, begin at or
-    below it.
-    """
+    """Return the expression for the number of a cell's interval: how many intervals begin at or below the cell."""
     assert column.numbers is not None
     if isinstance(column.quantity, TextQuantity):
         codes, texts = column.coded

@@ -90,9 +90,7 @@ def clock_time(text: str) -> time | None:
 
 
 def nanoseconds_of(value: Any, kind: str) -> tuple[int, bool | None]:
-    """Return nanoseconds since 1970 in UTC, or since 0, and whether there is a time zone (None where there can be
-    none).
-    """
+    """Return nanoseconds since 1970 in UTC, or since 0, and whether there is a time zone (None if inapplicable)."""
     if isinstance(value, str):
         value = _parsed(value.strip(), kind)
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -154,9 +152,7 @@ def clock_text(nanoseconds: int, seconds: bool = False) -> str:
 
 
 def duration_text(nanoseconds: int, unit: str) -> str:
-    """Return a duration as text: days, and hours to fractions of a second where these are not 0; zero in the column's
-    unit.
-    """
+    """Return a duration as text: the days, and the time if it is not 0; zero is written in the column's unit."""
     sign = "-" if nanoseconds < 0 else ""
     days, rest = divmod(abs(nanoseconds), UNITS["D"])
     shown = [f"{days} day{'s' * (days != 1)}"] if days or (unit == "D" and not rest) else []

@@ -101,9 +101,7 @@ class Quantity:
     # ---- numbers
 
     def exactly(self, numbers: Floats) -> Quantity:
-        """Return the same quantity with the unit and the origin that suit some of its numbers, none of which is
-        missing.
-        """
+        """Return the quantity with the unit and the origin that suit some of its numbers, none of them missing."""
         if self.kind == "decimal":
             return self
         return in_ticks(self, _whole(numbers) + self.origin)
@@ -173,9 +171,7 @@ class Quantity:
         return expected if self.zone is None else expected.replace("12:00'", "12:00+02:00'")
 
     def _zone_advice(self, aware: bool) -> str:
-        """Return advice about values with a time zone where those of fit had none, or without one where those of fit
-        had one.
-        """
+        """Return advice about values with a time zone if those of fit had none, and vice versa."""
         if aware:
             return (
                 "although there was no time zone in fit: convert them to the zone that was meant and drop it, in "
@@ -218,9 +214,7 @@ class Quantity:
         return [f"{text} + {value - math.floor(value):.17g}" for text, value in zip(texts, values, strict=True)]
 
     def _text(self, cut: float, unit: str) -> str:
-        """Return a cut point as text, rounded down to a unit of time, to a period, or to one decimal place more than
-        the values.
-        """
+        """Return a cut point as text, rounded down to a unit of time, a period, or one more decimal place."""
         if not math.isfinite(cut):
             return str(cut)
         if self.kind == "decimal":
