@@ -1,4 +1,4 @@
-"""The next best question: what knowing a missing cell is expected to be worth."""
+"""The next best question: the expected value of observing a missing cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anbexact.models.family_sum import FamilySum
 from anbexact.tables.reader import Rows
 
 LEAST = 1e-12
-"""Gains up to this are rounding errors."""
+"""Gains up to this size are rounding errors."""
 
 
 def answers(source: FamilySum, rows: Rows, j: int) -> tuple[Floats, Floats]:
@@ -44,12 +44,12 @@ def next_questions(
     prices: Mapping[Hashable, float],
     by: str,
 ) -> pd.DataFrame:
-    """Return what every missing cell is worth; see :meth:`anbexact.classifiers.explaining.Explaining.next_question`.
+    """Return the value of every missing cell; see :meth:`anbexact.classifiers.explaining.Explaining.next_question`.
 
     Raises
     ------
     ValueError
-        If ``prices`` names what is not a feature.
+        If ``prices`` has a name that is not a feature.
     """
     vocabulary = source.vocabulary
     if unknown := [name for name in prices if name not in vocabulary.features]:

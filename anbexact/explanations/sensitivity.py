@@ -1,4 +1,4 @@
-"""What the posterior would be of other rows: scenarios, and every feature varied on its own."""
+"""The posterior of changed rows: scenarios, and every feature varied on its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
 EQUAL_PROBABILITIES = 1e-12
-"""Differences of probabilities up to this are rounding errors."""
+"""Probabilities that differ by up to this much count as equal."""
 
 
 def read_scenarios(changes: Any) -> dict[str, dict[Hashable, Any]]:
@@ -103,7 +103,7 @@ def vary(source: FamilySum, codes: CodeArray) -> list[Varied]:
 
 
 def explained_classes(source: FamilySum, posterior: Floats, label: Any) -> Integers:
-    """Return the code of the class whose probability is looked at, in every row: ``label``, or the predicted one."""
+    """Return the code of the class that is explained in every row: ``label``, or the predicted one."""
     if label is None:
         return np.asarray(posterior.argmax(axis=1))
     return np.full(len(posterior), class_code(source.vocabulary, "label", label))

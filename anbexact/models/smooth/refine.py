@@ -90,9 +90,9 @@ def refined_network(
         shares[name], coarse[name] = _shares(cuts, of_part, *columns[name]), of_part
         own = states[name]
         states[name] = (*interval_names(cuts, network.vocabulary.quantities.get(name)), *own[len(old) + 1 :])
-        beside = np.arange(len(old) + 1, len(own))
-        coarse[name] = np.append(of_part, beside)
-        shares[name] = np.append(shares[name], np.ones(len(beside)))
+        others = np.arange(len(old) + 1, len(own))
+        coarse[name] = np.append(of_part, others)
+        shares[name] = np.append(shares[name], np.ones(len(others)))
     tables = {}
     for name, table in network.tables.items():
         values = table.values

@@ -67,9 +67,9 @@ class Axis:
         if self.ordered > 1:
             steps = np.diff(np.eye(self.ordered, self.size), axis=0)
             form += (self.ordered - 1) * steps.T @ steps
-        beside = np.arange(self.size) >= self.ordered
-        if beside.any():
-            centring = np.eye(self.size)[beside] - 1 / self.size
+        unordered = np.arange(self.size) >= self.ordered
+        if unordered.any():
+            centring = np.eye(self.size)[unordered] - 1 / self.size
             form += 2 * centring.T @ centring
         return form
 
@@ -215,8 +215,8 @@ def grouped_axis(axis: Axis, weights: Floats, size: int) -> Axis:
     merged = np.minimum((middle * size).astype(np.int64), size - 1)
     _, merged = np.unique(merged, return_inverse=True)
     kept = int(merged[-1]) + 1
-    beside = np.arange(axis.size - axis.ordered) + kept
-    groups = np.concatenate([merged, beside])[axis.groups]
+    unordered = np.arange(axis.size - axis.ordered) + kept
+    groups = np.concatenate([merged, unordered])[axis.groups]
     return Axis(axis.feature, groups, axis.size - axis.ordered + kept, kept)
 
 

@@ -32,13 +32,13 @@ from anbexact.search.exact.plan import MOST_ENUMERATED, Plan
 from anbexact.search.exact.solution import tie_tolerance
 
 SCORE_SECONDS = 60.0
-"""Seconds in which the highest score is sought among the I-maps with the fewest class parameters."""
+"""Time limit, in seconds, of the search for the highest score among the I-maps with the fewest class parameters."""
 SOLVED, INFEASIBLE = 0, 2
 """Status of an integer programme with a proved optimum, and of one without a solution."""
 
 
 def takes_lists(plan: Plan) -> bool:
-    """Whether all families can be scored: where few parents are admitted."""
+    """Whether all families can be scored, which requires a low limit on parents."""
     return enumerated_families(plan.n, plan.constraints.max_parents) <= MOST_ENUMERATED
 
 
@@ -156,7 +156,7 @@ class OrderProgramme:
     def best_map(self, deadline: Deadline, seconds: float = SCORE_SECONDS) -> BestMap | None:
         """Return the I-map with the fewest class parameters, and of those the one of highest score.
 
-        The highest score is sought for so many seconds at most. None when time ran out before.
+        The search for the highest score takes ``seconds`` at most. None is returned when time ran out before it.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class OrderProgramme:
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """Where the families of each feature begin, and their end, among all families."""
+        """Positions among all families at which those of each feature begin, and the end of the last."""
         return [0, *np.cumsum([len(own.costs) for own in self.families]).tolist()]
 
     @property
@@ -206,7 +206,7 @@ class OrderProgramme:
         return self._firsts[-1]
 
     def _before(self, a: int, b: int) -> tuple[int, int, int]:
-        """Return the variable, its factor and a constant, of which y_ab is the sum."""
+        """Return a variable v, a factor f and a constant k such that y_ab = f v + k."""
         n, low, high = len(self.features), min(a, b), max(a, b)
         variable = self._n_families + low * n - low * (low + 1) // 2 + high - low - 1
         return (variable, 1, 0) if a < b else (variable, -1, 1)
@@ -276,7 +276,7 @@ class OrderProgramme:
         return None if found.x is None else self._map_of(found.x), bound
 
     def _map_of(self, solution: Floats) -> list[int]:
-        """Return the families of the I-map of a solution's order, worked out afresh."""
+        """Return the families of the I-map of a solution's order, computed from the order alone."""
         n = len(self.features)
         before = np.zeros((n, n), dtype=np.bool_)
         for a, b in combinations(range(n), 2):
@@ -301,7 +301,7 @@ class _Rows:
         self._high.append(high)
 
     def constraint(self, n_variables: int) -> LinearConstraint:
-        """Return all of them."""
+        """Return all rows as one constraint."""
         rows, columns, factors = np.array(self._places, dtype=np.int64).reshape(-1, 3).T
         shape = len(self._low), n_variables
         return LinearConstraint(

@@ -32,7 +32,7 @@ from anbexact.search.trees.branching import best_forest
 from anbexact.tables.table import DiscreteTable
 
 COMPILED_SHARE = 0.1
-"""Part of a trial that the compilation of kernels may take."""
+"""Maximum share of a trial's time that the compilation of kernels may take."""
 SURE_SHARE, HOPELESS_SHARE = 1 / 3, 4.0
 """Estimated shares of the remaining time below which a search will end in time, and above which it will not."""
 
@@ -65,7 +65,8 @@ class ExactSearch:
     def pruned(self) -> Structure | None:
         """Return the best structure by candidate lists; None if enumerating everything is expected to be better.
 
-        A trial during which kernels were compiled says nothing about the lists, and is repeated.
+        A trial in which the compilation of kernels took long is repeated, because it does not show how long the lists
+        take.
         """
         plan = self.plan
         deadline, most_sets = plan.deadline, inf

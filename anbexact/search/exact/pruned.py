@@ -20,7 +20,7 @@ from anbexact.tables.table import DiscreteTable
 SHARE_OF_LISTS = 0.7
 """Share of the remaining time that candidate lists may take; they are continued if the proof leaves time."""
 MOST_NODES, PROOF_SECONDS = 20, 30.0
-"""Branches that are bounded, and seconds, where parent sets were left out for another reason than the time, or where
+"""Limits of the proof, in branches and in seconds, if parent sets were left out for another reason than time, or if
 the score has no bounds."""
 
 

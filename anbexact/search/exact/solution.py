@@ -29,7 +29,7 @@ def tie_tolerance(table: DiscreteTable, rounding: float = TIE_SHARE) -> float:
 
 
 def precedence(feature: int, parents: Parents) -> tuple[int, Parents, int]:
-    """Return what the rule compares: the smaller set, then the one first in table order, then the later feature."""
+    """Return the key of the tie rule: the smaller set, then the first in table order, then the later feature."""
     return len(parents), parents, -feature
 
 

@@ -196,7 +196,7 @@ class _Reading:
     def _without(self, b: int, rest: int, penalty: float) -> float:
         """Return by how much the highest total falls if b is left out, and record what changes in the choice."""
         changed = self._solved(self._descendants(b), rest, penalty) if b in self.needed else {}
-        self.others[b] = changed  # none where b is last in the witness
+        self.others[b] = changed  # nothing changes if b is last in the witness
         return self.witness[b].score + fsum(self.witness[i].score - one.score for i, one in changed.items())
 
     def _descendants(self, b: int) -> list[int]:

@@ -26,13 +26,13 @@ from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 TIED_GAINS = 1e-12
-"""Scores that differ by less than this share of the score of naive Bayes, or of W ln W, count as equal."""
+"""Gains that differ by less than this share of the score of naive Bayes, or of W ln W, count as equal."""
 LARGEST_TABLE = 1 << 22
 """Maximum size of a contingency table in joint states (32 MB a thread); larger ones are left to the score."""
 BATCH_CELLS = 1 << 19
-"""Cells that are handed to ``family_scores`` at once (4 MB a thread, and a few times that within the score)."""
+"""Number of cells that ``family_scores`` gets at once (4 MB a thread, and a few times that within the score)."""
 TASK_STEPS = 20_000_000
-"""Rows times sets that are worked between two looks at the clock (tens of milliseconds)."""
+"""Number of rows times sets that are processed between two checks of the clock (tens of milliseconds)."""
 TABULATED_WEIGHTS = 256
 """Whole weights whose cell values are tabulated."""
 
@@ -153,7 +153,7 @@ class FamilyScorer:
         for part, own in table.parts_of(sets):
             if self.deadline.passed:
                 return None
-            place = np.full(len(self.names) + 1, -1)  # the last is that of -1
+            place = np.full(len(self.names) + 1, -1)  # the last one is for position -1
             for j, name in enumerate(part.vocabulary.names):
                 if name in self.names:
                     place[self.names.index(name)] = j
@@ -192,7 +192,7 @@ class FamilyScorer:
         children : (families,) int64
             Positions of the children.
         parents : (families, width) int64
-            Positions of the parents besides the class, ascending in every row.
+            Positions of the parents without the class, ascending in every row.
         """
         if len(children) == 0:
             return np.empty(0)
