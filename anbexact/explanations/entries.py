@@ -60,7 +60,7 @@ class Entry:
         return found
 
     def break_even(self, log_posterior: Floats) -> Floats:
-        """Return the value at which the predicted class and another one are equally probable; NaN if there is none."""
+        """Return the value at which the predicted class and another one are equally probable; NaN if none is."""
         predicted = log_posterior.argmax(axis=1)
         others = np.delete(log_posterior, self.code, axis=1).max(axis=1)
         ratio = np.exp(others - log_posterior[:, self.code])  # by which the class must gain to be as probable
