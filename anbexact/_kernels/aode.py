@@ -1,10 +1,10 @@
 """Pair counts, and the class posterior of the averaged one-dependence estimators that they make.
 
-The states of all features are numbered through; those of feature i are ``offsets[i] .. offsets[i + 1] - 1``. What
-belongs to a pair of states and a class lies in one array. It begins with a number for every class; then comes a row
-for every state. That of state g of feature i starts at ``rows[g]`` and has ``1 + offsets[i]`` cells, each of as many
-numbers as there are classes: cell 0 for the state alone, cell ``1 + h`` for it together with state h of an earlier
-feature.
+The states of all features are numbered consecutively; those of feature i are ``offsets[i] .. offsets[i + 1] - 1``.
+What belongs to a pair of states and a class lies in one array. It begins with a number for every class; then comes a
+row for every state. That of state g of feature i starts at ``rows[g]`` and has ``1 + offsets[i]`` cells, each of as
+many numbers as there are classes: cell 0 for the state alone, cell ``1 + h`` for it together with state h of an
+earlier feature.
 """
 
 import math
@@ -84,7 +84,7 @@ def pair_logs(counts, offsets, rows, class_logs, alone, ess, i, logs):
 
 @kernel
 def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, out):
-    """Work the rows ``start .. stop-1``: the class posterior of the mixture, missing cells summed out.
+    """Compute the class posterior of the mixture for the rows ``start .. stop-1``; missing cells are summed out.
 
     With B(c) the naive Bayes joint probability of the observed cells and R(c, g, h) the ratio whose log
     :func:`pair_logs` writes, an estimator whose parent is in state g contributes B(c) Π_h R(c, g, h), h the other

@@ -17,11 +17,12 @@ from anbexact._kernels.network_sums import log_add, mask_at, place
 from anbexact._kernels.one_row import agreeing_in_sets, agreements
 
 TOGETHER = 8
-"""Pairs of a row and a class that are averaged over orders together, so that processors work several at once."""
+"""Number of pairs of a row and a class that are averaged over orders together, so that a processor handles several at
+once."""
 
 
 class TableOfRows(NamedTuple):
-    """Rows learned from: states, shape (n, rows), classes and weights, shape (rows,)."""
+    """The training rows: states, shape (n, rows), classes and weights, shape (rows,)."""
 
     codes: npt.NDArray[np.int16]
     classes: npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Families scored one by one: their counts, and the best network from their scores."""
+"""Families that are scored one by one: their counts, and the best network given their scores."""
 
 import numpy as np
 

@@ -118,7 +118,7 @@ def _high_child_scores(scores, block, child, low_bits, limits, best):
 
 @inner
 def _slot(block, child, low_bits):
-    """Where, in half blocks, the best scores of ``child`` lie among those of ``block``."""
+    """Return the place, in half blocks, of the best scores of ``child`` among those of ``block``."""
     if child < low_bits:
         return child
     outside = ~block & ((1 << (child - low_bits)) - 1)
@@ -159,12 +159,12 @@ def _best_sinks(total, best, half):
 
 @kernel
 def solve_blocks(blocks, places, first, low_bits, scores, limits, previous, current, optimum):
-    """Work some blocks of one layer.
+    """Solve some blocks of one layer.
 
     Parameters
     ----------
     blocks : (k,) int64
-        The blocks to work, all of one popcount, ``blocks[t]`` being number ``first + t`` of its layer.
+        The blocks, all of one popcount; ``blocks[t]`` is number ``first + t`` of its layer.
     places : (2**(n - low_bits),) int64
         Number of every block within its layer.
     low_bits : int

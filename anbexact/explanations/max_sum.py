@@ -72,7 +72,8 @@ def arranged(source: FamilySum) -> MaxSum:
         widest = max(scopes, key=lambda scope: prod(arities[v] for v in scope))
         raise ValueError(
             f"eliminating the features needs tables of {cells:,} numbers, the largest over {len(widest)} features, "
-            f"and {MOST_CELLS:,} are the most: learn a network with fewer parents (max_parents=), or a TANClassifier"
+            f"but at most {MOST_CELLS:,} are allowed: learn a network with fewer parents (max_parents=), or a "
+            "TANClassifier"
         )
     position = {scope[-1]: i for i, scope in enumerate(scopes)}
     tables = [np.zeros((*shape, source.n_classes)) for shape in shapes]

@@ -242,9 +242,9 @@ def conditional_values(source: FamilySum, codes: CodeArray, first: Integers, sec
             players = [j for j, observed in zip(component, patterns[:, g], strict=True) if observed]
             if len(players) > MOST_FEATURES:
                 raise ValueError(
-                    f"conditional=True enumerates the subsets of features that depend on each other given the class: "
-                    f"here {len(players)} features, that is 2**{len(players)} subsets, and {MOST_FEATURES} features "
-                    "are the most. Use conditional=False, whose cost is that of single families"
+                    "conditional=True enumerates all subsets of features that depend on each other given the class. "
+                    f"It can do so for {MOST_FEATURES} features, but a row has {len(players)} that are observed, "
+                    f"with 2**{len(players)} subsets: use conditional=False, which enumerates single families only"
                 )
             if not players:
                 continue
