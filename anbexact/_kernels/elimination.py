@@ -109,7 +109,7 @@ def _list_largest(plan, near, weights):
 
 @inner
 def _find_bases(net, logs, plan, state):
-    """Write where the values of each factor begin, given the observed cells; return the log product of closed ones."""
+    """Write where the values of each factor begin, given the observed cells; return the log product of the closed."""
     closed = 0.0
     n_closed = plan[COUNTS, N_CLOSED]
     for i in range(n_closed + plan[COUNTS, N_OPEN]):
