@@ -46,7 +46,7 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
     first, second : (n, n + 1) int64
         ``first[v, u]`` weighs the arc from u into v; u = n is the root.
     admitted : (n, n + 1) bool
-        Which arcs there are.
+        The existing arcs.
     rounding : int
         First weights that differ by no more count as equal in ``reduced``.
     parents : (n,) int64

@@ -30,7 +30,7 @@ class TableOfRows(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Where the counts of pairs lie; the attributes are those of :class:`~anbexact.models.aode.PairCounts`."""
+    """The layout of the counts of pairs; the attributes are those of :class:`~anbexact.models.aode.PairCounts`."""
 
     rows: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
@@ -207,7 +207,7 @@ def pair_ratios(weights, layout, ess, rows, arcs, roots):
     weights : float64
         Weights of all pairs of states with every class; see :class:`~anbexact.models.aode.PairCounts`.
     layout : Pairs
-        Where they lie.
+        The layout of the weights.
     ess : float
         Equivalent sample size.
     rows : (n, m) int16

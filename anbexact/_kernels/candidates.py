@@ -315,7 +315,7 @@ def extend_sets(
     Parameters
     ----------
     extent : Extent
-        How far the walk has come.
+        The state of the walk.
     last_size : int
         Sets of this size are not extended.
     features, scoring, atoms : Features, Scoring, Atoms

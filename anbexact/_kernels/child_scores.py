@@ -112,7 +112,7 @@ def score_cells(kind, states, cells, row_codes, arities, added, first, last, tab
     kind, states : int
         ``DIRICHLET`` or ``LIKELIHOOD``; how many states the child has.
     cells : Cells
-        Those of the set to which the features are added.
+        The cells of the set to which the features are added.
     row_codes, arities : (rows, all features) uint16, (all features,) int64
         States by row, and how many every feature has.
     added, tables : Added, CellTables

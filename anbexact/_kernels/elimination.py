@@ -618,8 +618,8 @@ def draw_rows(codes, rows, uniforms, net, roles, start, limits, room, out, log_e
 def explanation_rows(codes, rows, net, roles, start, limits, room, out, log_joint):
     """Find the most probable states of all missing variables, for the rows from ``rows[start]`` on.
 
-    Of explanations whose log probabilities differ by less than ``TIE``, that is taken which has the smaller state of
-    the first of the variables in which they differ.
+    Of explanations whose log probabilities differ by less than ``TIE``, the one with the smaller state of the first
+    variable in which they differ is taken.
 
     Parameters
     ----------

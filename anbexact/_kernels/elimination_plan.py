@@ -200,7 +200,7 @@ def _find_neighbours(net, plan, near):
 def choose_order(net, plan, near, weights):
     """Choose the order of elimination, smallest clique first; write the variables of every clique to ``near``.
 
-    Of cliques of the same size, that of the variable first in the list is taken.
+    Among cliques of the same size, the one of the variable that is first in the list is taken.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Dynamic programme over the subsets of n features, in blocks and layers.
 
-A set is a bit mask. Its ``low_bits`` lowest bits are its place within a block, the rest names the block.
-Blocks are worked in layers of equal popcount; a block needs only itself and the blocks one bit smaller,
-so two layers of best parent-set scores are held at a time, and the blocks of a layer run in parallel.
+A set is a bit mask. Its ``low_bits`` lowest bits are its place within a block, the rest names the block. Blocks are
+processed in layers of equal popcount; a block needs only itself and the blocks one bit smaller, so two layers of best
+parent-set scores are held at a time, and the blocks of a layer run in parallel.
 """
 
 from typing import NamedTuple

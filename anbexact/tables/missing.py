@@ -1,4 +1,4 @@
-"""Missing cells of a training table: which are a state of their own, and which rows they exclude."""
+"""Missing cells of a training table: where they are a state of their own, and which rows they exclude."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MissingClassError(ValueError):
     name : hashable
         The class column.
     n_rows : int
-        How many rows have none.
+        Number of rows without a class.
     first : int, optional
         The position of the first one, if rows have positions.
     """
@@ -167,7 +167,7 @@ def missing_cells(
 def known_missing_cells(
     columns: Sequence[Column], weights: npt.NDArray[np.float64], vocabulary: Vocabulary, handle_missing: str
 ) -> MissingCells:
-    """Return what becomes of the missing cells of further rows, whose states are known; see :func:`missing_cells`."""
+    """Return the treatment of missing cells in further rows, whose states are known; see :func:`missing_cells`."""
     kept = weights > 0
     cells = {column.name: column.missing & kept for column in columns if (column.missing & kept).any()}
     rules = vocabulary.missing_rules(handle_missing)
@@ -280,7 +280,7 @@ class _MissingCounts:
     incomplete, kept : (rows,) bool
         Rows that are left out, and rows of positive weight.
     repeats : (rows,) int64, optional
-        How many rows each row stands for.
+        Number of rows that each row represents.
     """
 
     costly: Mapping[Hashable, Mask]
@@ -289,12 +289,12 @@ class _MissingCounts:
     repeats: npt.NDArray[np.int64] | None = None
 
     def number(self, rows: Mask) -> int:
-        """Return how many rows a mask stands for."""
+        """Return the number of rows that a mask selects."""
         return int(rows.sum()) if self.repeats is None else int(self.repeats[rows].sum())
 
     @property
     def said(self) -> str:
-        """How many rows are left out, and of how many, as a clause."""
+        """A clause that says how many rows, and of how many, are left out."""
         n_missing = self.number(self.incomplete)
         return (
             f"{n_missing:,} of {counted(self.number(self.kept), 'row')} {agreeing(n_missing, 'has', 'have')} "
@@ -302,14 +302,14 @@ class _MissingCounts:
         )
 
     def worst(self, rows: Mask) -> tuple[Hashable, int]:
-        """Return the column with most missing cells in the rows, and how many."""
+        """Return the column with the most missing cells in the rows, and their number."""
         counts = {name: self.number(missing & rows) for name, missing in self.costly.items()}
         worst = max(counts, key=counts.__getitem__)
         return worst, counts[worst]
 
 
 def _refuse(counts: _MissingCounts, handle_missing: str, again: str = "") -> None:
-    """Refuse missing cells if they are to be refused, or no row without one is left."""
+    """Raise an error if missing cells are refused, or if no row without one is left."""
     n_missing, n_rows = counts.number(counts.incomplete), counts.number(counts.kept)
     worst, most = counts.worst(counts.kept)
     where = f"most in column {worst!r} ({most:,})"

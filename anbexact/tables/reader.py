@@ -141,12 +141,12 @@ class Reader:
         return rows_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
 
     def unseen(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Unseen, npt.NDArray[np.bool_]]:
-        """Return the values and classes that are not states, and which rows are without one.
+        """Return the values and classes that are not states, and which rows have none of these.
 
         Returns
         -------
         unseen : dict
-            By column that has some: its values, with the weight of their rows.
+            For every column with such values: these values, with the weight of their rows.
         known : (rows,) bool
             Rows without such a value; those of weight 0, too.
 

@@ -15,9 +15,9 @@ from anbexact.tables.frames.native_values import native, sorted_positions
 from anbexact.tables.table import Weights
 
 WEIGHT_IN_DOUBT, COUNT_IN_DOUBT = 10.0, 1000.0
-"""Mean weight of a row, and mean count where all weights are whole numbers, above which rows hardly were so many."""
+"""Mean weight above which weights hardly count rows, and the same if all weights are whole numbers."""
 WEIGHTS_OF_A_SURVEY = "a row of weight w counts as w rows"
-"""What the advice says of weights."""
+"""The part of the advice by which comparisons recognise it."""
 
 
 def check_class_weight(class_weight: Any) -> None:

@@ -97,8 +97,8 @@ class Round:
     log_likelihood : float
         Σ_t w_t ln P(observed cells of row t) under the tables of the round; total in nats.
     objective : float
-        That plus the log prior of the tables, up to a constant of the structure; total in nats. It never falls while
-        the structure stays.
+        The log likelihood plus the log prior of the tables, up to a constant of the structure; total in nats. It
+        never falls while the structure stays.
     """
 
     searched: bool

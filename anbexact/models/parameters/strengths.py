@@ -177,7 +177,7 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
         The one whose tables are to be estimated. A level that no fold has gets the mean of its depth, and a depth
         that no fold has gets the mean of the deepest.
     repetitions : int
-        How often every row is held out; the log likelihood is divided by it.
+        Number of times that every row is held out, by which the log likelihood is divided.
 
     Returns
     -------

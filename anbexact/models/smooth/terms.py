@@ -37,7 +37,7 @@ MOST_GRID = 10
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """How a feature enters a term.
+    """An axis of a term: a feature, and the groups of its states.
 
     Attributes
     ----------

@@ -6,8 +6,8 @@ I-maps of all orders are the integer points of
     Σ_p x_ip = 1;    Σ_{p: j ∈ W_ip} x_ip ≤ y_ji;    Σ_{p ≤ q} x_ip + Σ_{j ∈ W_iq} y_ij ≥ 1;
     0 ≤ y_ab + y_bc - y_ac ≤ 1.
 
-The third says that a family can only be passed over if one of its members comes later. The programme minimises the
-class parameters; a second one maximises the score of the I-maps that have as few.
+The third says that a family can be skipped only if one of its members comes later. The programme minimises the class
+parameters; a second one maximises the score of the I-maps that have as few.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def first_choice(
     Parameters
     ----------
     lists : sequence of ParentSets
-        Of every feature.
+        The lists of all features.
     chosen : sequence of int
         An optimal choice: positions in the lists.
     kept : sequence of arrays

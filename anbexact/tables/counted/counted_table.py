@@ -32,7 +32,7 @@ class CountedTable(DiscreteTable):
     """A table of which only the counts of some variables at a time are known.
 
     Its contingency tables are those of :class:`DiscreteTable`, to the last digit if the weights are whole numbers.
-    What needs the rows themselves is refused.
+    Methods that need the rows themselves raise an error.
 
     Parameters
     ----------

@@ -172,9 +172,9 @@ def refuse_unlabelled(target: Column, repeats: Counts) -> Column:
     Parameters
     ----------
     target : Column
-        Its values.
+        The class column, with its distinct values.
     repeats : (values,) int64
-        How many rows have each.
+        Number of rows with each value.
     """
     if target.missing.any():
         raise MissingClassError(target.name, int(repeats[target.missing].sum()))

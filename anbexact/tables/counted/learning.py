@@ -58,7 +58,7 @@ class CountedColumns(TrainingColumns):
     Attributes in addition to those of :class:`TrainingColumns`:
 
     repeats : (rows,) int64
-        How many rows of the frame each row stands for.
+        Number of rows of the frame that each row represents.
     cut_points : mapping
         The cut points of the columns that are cut.
     """
@@ -107,7 +107,7 @@ class _Feature:
     column : Column
         Its distinct values; a value may occur several times, once for each class.
     repeats : (values,) int64
-        How many rows have each.
+        Number of rows with each value.
     key : narwhals expression, optional
         The expression that is counted in its place: the number of the interval or of the group.
     cuts, groups : optional

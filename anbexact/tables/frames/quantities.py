@@ -237,7 +237,7 @@ def in_ticks(quantity: Quantity, ticks: Ticks) -> Quantity:
     Parameters
     ----------
     quantity : Quantity
-        Of any kind but decimals.
+        A quantity of any kind except decimals.
     ticks : int64 array
         Values in its unit, from 0.
     """
