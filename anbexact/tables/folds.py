@@ -30,6 +30,7 @@ def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Flo
     flat = weights[order].T.ravel()
     parts = np.zeros((folds, len(flat)))
     if np.array_equal(flat, np.rint(flat)):
+        # Fold k gets the unit rows whose numbers are k modulo the number of folds.
         ends = np.cumsum(flat)
         for k in range(folds):
             parts[k] = np.diff(np.floor((ends + folds - 1 - k) / folds), prepend=np.floor((folds - 1 - k) / folds))
@@ -40,7 +41,7 @@ def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Flo
         fold = ((np.cumsum(small) - small / 2) / unit).astype(np.int64) % folds
         for k in range(folds):
             parts[k] = np.where(large, flat / folds, np.where(fold == k, small, 0.0))
-    back = np.argsort(order)
+    back = np.argsort(order)  # undoes the shuffle
     return [part.reshape(weights.T.shape).T[back] for part in parts]
 
 

@@ -48,7 +48,7 @@ class CompletionExpectation:
         order = np.argsort(counts, kind="stable")
         within = np.cumsum(counts[order]) <= most_completions
         within &= counts[order] <= SHARE_OF_A_ROW * most_completions
-        self._rows = np.sort(order[within | (counts[order] == 1)])
+        self._rows = np.sort(order[within | (counts[order] == 1)])  # complete rows in any case
         self.drawn = np.setdiff1d(np.arange(len(counts)), self._rows)
         affordable = most_completions // max(len(self.drawn), 1)
         self.n_draws = min(max(affordable, LEAST_DRAWS), MOST_DRAWS)
@@ -69,7 +69,7 @@ class CompletionExpectation:
         entries = logs[self._completed.place]
         sizes = np.diff(self._starts, append=len(entries))
         top = np.maximum.reduceat(entries, self._starts) if len(entries) else entries
-        top = np.where(np.isneginf(top), 0.0, top)
+        top = np.where(np.isneginf(top), 0.0, top)  # a row that the network makes impossible
         shares = np.exp(entries - np.repeat(top, sizes))
         totals = np.add.reduceat(shares, self._starts) if len(entries) else shares
         with np.errstate(divide="ignore"):

@@ -174,7 +174,7 @@ def climb(
         if (same and settled) or (expected is not None and search and deadline.passed):
             break
         arcs = frozenset(found.edges)
-        again = arcs in seen and not same
+        again = arcs in seen and not same  # further searches would run through the same structures once more
         seen.add(arcs)
         expected, settled = _settle(
             expectation, rows if expected is None else expected, found, m_step, patience, rounds, deadline

@@ -129,7 +129,10 @@ class Candidates:
         self.limit = ""
         self._size = 0
         self._within = False
-        self._share, self._pace = 1.0, inf
+        self._share, self._pace = (
+            1.0,
+            inf,
+        )  # of the sets foreseen for the last size, those scored; and sets per second
         self._before, self._seconds = 0, 0.0
 
     @property

@@ -111,7 +111,7 @@ def solve_pruned(
         if not candidates.extend(rest, most_sets=means.most_sets, progress=progress):
             break
         following = solve()
-        if following[-1].total < choice.total:
+        if following[-1].total < choice.total:  # the time did not suffice to find the earlier choice again
             break
         lists, largest, choice = following
     limit = next((own.limit for own in lists if own.limit), "")

@@ -99,6 +99,7 @@ class Climb:
                 following = self.arcs.after(graph, move)
                 if following not in recent:
                     return following
+            # All moves of this gain lead to recent graphs: those of the next lower gain follow.
             gains = np.where(gains >= best - self.rounding, -np.inf, gains)
 
 

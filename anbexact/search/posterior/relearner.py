@@ -128,7 +128,7 @@ class Relearner:
             for k, mask in enumerate(sets):
                 weights[k] = self._of_all(mask)
                 weights[k, masks & mask == mask, class_] += 1.0
-            weights[:, np.arange(len(self.classes)), self.classes] -= 1.0
+            weights[:, np.arange(len(self.classes)), self.classes] -= 1.0  # every row is predicted without itself
             found.append(Joined(parents, self._posterior(parents, weights), own))
         return found
 
