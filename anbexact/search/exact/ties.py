@@ -69,9 +69,9 @@ def first_choice(
     nodes = 0
     try:
         for members in _independent(options):
-            reading = _Reading(members, options, found, tie, tolerance, deadline, threads, nodes)
-            first |= first_optimum(sum(1 << i for i in members), reading.sinks)
-            nodes = reading.nodes
+            breaker = _TieBreaker(members, options, found, tie, tolerance, deadline, threads, nodes)
+            first |= first_optimum(sum(1 << i for i in members), breaker.sinks)
+            nodes = breaker.nodes
     except _TooMuchError:
         return None
     return first
@@ -113,7 +113,7 @@ class _Set:
     score: float
 
 
-class _Reading:
+class _TieBreaker:
     """The optimal choice that the tie rule prefers among listed sets of some features, found feature by feature.
 
     ``witness`` is an optimal choice over the remaining features, and ``options`` are their sets within these.
