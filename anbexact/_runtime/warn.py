@@ -23,7 +23,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     Parameters
     ----------
     text : str
-        What is the matter, and what to do about it.
+        The problem, and the remedy.
     category : type, default UserWarning
         The kind of warning.
     """

@@ -27,7 +27,7 @@ from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
-from anbexact.tables.row_weights import WEIGHTS_OF_A_SURVEY
+from anbexact.tables.weights import WEIGHTS_OF_A_SURVEY
 
 __all__ = [
     "COLUMNS",

@@ -27,7 +27,7 @@ from anbexact.classifiers.pooling.members import Member, automatic_members, name
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.models.pool.weights import HeldOutLogs, fit_weights
-from anbexact.tables.frame_folds import frame_folds
+from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.labels import read_target
 

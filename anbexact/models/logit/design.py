@@ -13,8 +13,7 @@ import pandas as pd
 
 from anbexact._kernels.softmax import add_cells, add_rows
 from anbexact.models.logit.potentials import Floats, Potential, Potentials
-from anbexact.tables.collapsing import row_groups
-from anbexact.tables.row_codes import RowCodes
+from anbexact.tables.row_codes import RowCodes, row_groups
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 

@@ -256,10 +256,10 @@ class AveragedPosterior:
         """Return ln P(c, observed cells), summed over all states of the missing cells."""
         columns, owners = [], []
         for r, row in enumerate(codes.T):
-            gaps = np.flatnonzero(row < 0)
-            for states in product(*(range(int(arities[k])) for k in gaps)):
+            missing = np.flatnonzero(row < 0)
+            for states in product(*(range(int(arities[k])) for k in missing)):
                 full = row.copy()
-                full[gaps] = states
+                full[missing] = states
                 columns.append(full)
                 owners.append(r)
         complete = np.array(columns, dtype=np.int16).reshape(len(columns), len(arities)).T
