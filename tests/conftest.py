@@ -64,7 +64,8 @@ def _interrupts():
 def _machine():
     """Let every worker of pytest use its part of the machine, since they run at the same time.
 
-    Linear algebra has one thread: the matrices of tests are small, and threads that wait for others keep processors busy.
+    Linear algebra has one thread: the matrices of tests are small, and threads that wait for others keep processors
+    busy.
     """
     with share_of_machine(int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))), threadpool_limits(1, "blas"):
         yield

@@ -48,9 +48,9 @@ def thinned(node_ids):
     """Return the node ids that the quick tier keeps, a set.
 
     Of every test function it keeps the first case, and of the others those that bring a value of an argument that no
-    case before has, up to ``MOST_CASES``: a word of the id that is not a number, as seeds and sizes are. Cases come in
-    the order of a checksum of the node id, so that neither their number nor the order in the file decides which are
-    kept.
+    case before has, up to ``MOST_CASES``: a word of the id that is not a number, as seeds and sizes are. Cases come
+    in the order of a checksum of the node id, so that neither their number nor the order in the file decides which
+    are kept.
     """
     kept = set()
     n_cases, seen = Counter(), defaultdict(set)

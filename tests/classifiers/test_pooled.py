@@ -371,6 +371,7 @@ class TestFit:
         assert pool.members_["outcome"].tolist()[0] == "pooled"
         assert set(pool.members_["outcome"][1:]) == {"not needed"}
 
+    @pytest.mark.slow
     def test_weights_that_are_shares_leave_members_needed(self):
         X, y = load_monks(1)
         members = PooledClassifier(n_jobs=1).fit(X, y, np.full(len(y), 1 / len(y))).members_
