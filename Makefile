@@ -98,10 +98,11 @@ $(VENV)/installed: pyproject.toml tools/make-venv.sh
 	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	@echo 'installing the tools for developers into $(VENV) (once)'
+$(VENV)/installed-dev: pyproject.toml tools/make-venv.sh
+	@tools/make-venv.sh $(VENV)
+	@echo 'installing anbexact, what it needs and the tools for developers into $(VENV) (once)'
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@touch $@
+	@touch $(VENV)/installed $@
 
 # The package as users get it. mypy and doctest cannot see through the editable install that anbexact.adapters
 # is the folder adapters/, and a package missing from pyproject.toml shows only here. Its kernels are compiled into the
