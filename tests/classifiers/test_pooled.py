@@ -224,6 +224,7 @@ class TestFit:
         with pytest.raises(ValueError, match=r"the class 'y' is missing in 1 row \(first: row 7\)"):
             PooledClassifier(TWO).fit(X, y.rename("y").where(np.arange(60) != 7))
 
+    @pytest.mark.slow
     def test_members_that_predict_badly_are_no_reason_to_warn(self):
         rng = np.random.default_rng(0)
         X = pd.DataFrame(rng.integers(0, 3, (60, 8)).astype(str)).rename(columns=str)
