@@ -226,6 +226,7 @@ def test_a_column_without_values_is_named():
         NaiveBayesClassifier(handle_missing="em").fit(X.assign(empty=None), y)
 
 
+@pytest.mark.slow
 def test_rows_with_too_many_gaps_are_drawn_with_a_warning(monkeypatch):
     _, problem, X, y = table_with_gaps(2, share=0.4)
     monkeypatch.setattr("anbexact.classifiers.completing.MOST_COMPLETIONS", 1)

@@ -224,6 +224,7 @@ class TestFit:
         with pytest.raises(ValueError, match=r"the class 'y' is missing in 1 row \(first: row 7\)"):
             PooledClassifier(TWO).fit(X, y.rename("y").where(np.arange(60) != 7))
 
+    @pytest.mark.slow
     def test_members_that_predict_badly_are_no_reason_to_warn(self):
         rng = np.random.default_rng(0)
         X = pd.DataFrame(rng.integers(0, 3, (60, 8)).astype(str)).rename(columns=str)
@@ -371,6 +372,7 @@ class TestFit:
         assert pool.members_["outcome"].tolist()[0] == "pooled"
         assert set(pool.members_["outcome"][1:]) == {"not needed"}
 
+    @pytest.mark.slow
     def test_weights_that_are_shares_leave_members_needed(self):
         X, y = load_monks(1)
         members = PooledClassifier(n_jobs=1).fit(X, y, np.full(len(y), 1 / len(y))).members_
