@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.classifiers.choosing.sample_size import later_corrected
+from anbexact.classifiers.choosing.frequencies import later_corrected
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
 from anbexact.classifiers.registry import register_classifier
