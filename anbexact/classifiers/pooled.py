@@ -20,7 +20,7 @@ from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
-from anbexact.classifiers.choosing.sample_size import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
+from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fitted_pool import FittedPool
 from anbexact.classifiers.fixed import FixedStructureClassifier

@@ -18,7 +18,7 @@ from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
-from anbexact.classifiers.choosing.sample_size import later_corrected
+from anbexact.classifiers.choosing.frequencies import later_corrected
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork

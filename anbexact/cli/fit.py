@@ -7,6 +7,8 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from sklearn.dummy import DummyClassifier
+
 from anbexact._runtime.units import counted
 from anbexact.classifiers import (
     DiscreteClassifier,
@@ -14,11 +16,11 @@ from anbexact.classifiers import (
     PooledClassifier,
     TableClassifier,
 )
-from anbexact.classifiers.choosing.sample_size import PredictedWorseWarning
+from anbexact.classifiers.choosing.frequencies import FOLDS, PredictedWorseWarning
 from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.fit_options import add_learning, chosen_parameters
 from anbexact.cli.learning import foreign_to, learn, refitted, titles, unfitted
-from anbexact.cli.messages import note
+from anbexact.cli.messages import ProgressLine, note
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import (
     DATA_HELP,
@@ -30,6 +32,7 @@ from anbexact.cli.options import (
     weighted_by,
 )
 from anbexact.cli.tables import take_weights, training_table
+from anbexact.compare import compare
 from anbexact.models.network.density_network import DensityNetwork
 from anbexact.models.network.probable_levels import most_probable_levels
 from anbexact.report import feature_report
@@ -140,8 +143,30 @@ def _learned(
     note(
         f"the {titles()[DEFAULT]} predicts held-out rows worse than the class frequencies{how_much}: naive "
         f"Bayes with smooth shapes was learned instead (--model nb --smooth); pass --model {DEFAULT} to keep it"
+        f"{_held_out_loss(chosen, X, y, weights)}"
     )
     return chosen
+
+
+def _held_out_loss(
+    chosen: DiscreteClassifier, X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None
+) -> str:
+    """Return a sentence with the log losses of a classifier and of the class frequencies in cross-validation.
+
+    It is empty if the classes have too few rows for that.
+    """
+    with ProgressLine() as line, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when it was fitted to all rows
+        models = {"learned": chosen, "frequencies": DummyClassifier()}
+        try:
+            found = compare(X, y, sample_weight=weights, folds=FOLDS, models=models, refit=False, progress=line.show)
+        except ValueError:
+            return ""
+    own, of_frequencies = found["log_loss"]
+    return (
+        f". In {found.attrs['folds']}-fold cross-validation, its log loss is {own:.3f} nats per row, against "
+        f"{of_frequencies:.3f} of the class frequencies"
+    )
 
 
 def _suits_smooth_naive_bayes(args: argparse.Namespace, parameters: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.progress import Progress
-from anbexact.classifiers.choosing.sample_size import PredictedWorseWarning
+from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses

@@ -21,7 +21,7 @@ from anbexact import (
 )
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
-from anbexact.classifiers.choosing.sample_size import PREDICTED_WORSE, PredictedWorseWarning
+from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
 from anbexact.classifiers.pooling.learning import Record, cross_fit, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
