@@ -83,6 +83,7 @@ class A2DEClassifier(A2DEParameters, TableClassifier):
     """
 
     model_: A2DE
+    model_type = A2DE
 
     @property
     def counts_(self) -> TripleCounts:

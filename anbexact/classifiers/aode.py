@@ -86,6 +86,7 @@ class AODEClassifier(AODEParameters, TableClassifier):
     """
 
     model_: AODE
+    model_type = AODE
 
     @property
     def counts_(self) -> PairCounts:

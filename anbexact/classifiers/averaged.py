@@ -76,6 +76,7 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
     """
 
     model_: AveragedModel
+    model_type = AveragedModel
 
     @abstractmethod
     def _networks(self) -> str:
