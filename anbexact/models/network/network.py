@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, Self
+
+import numpy as np
 
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.json_checks import listed, mapped, reading
@@ -19,6 +21,7 @@ from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Family, Grounds
 from anbexact.models.network.posterior import Posterior
+from anbexact.models.network.table_draws import Draw, draws_of_network
 from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory, count_families
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.models.reading import Reading
@@ -97,6 +100,10 @@ class Network(JointModel, Displayed):
     def learned(self) -> Self:
         """The network itself."""
         return self
+
+    def draw_tables(self, n: int, rng: np.random.Generator) -> Iterator[Draw]:
+        """Return an iterator over draws of the tables, which must be means of Dirichlet posteriors."""
+        return draws_of_network(self, n, rng)
 
     def family_sum(self) -> FamilySum:
         """Return the log odds as a sum of the network's log conditional tables.
@@ -254,6 +261,10 @@ class TableNetwork(Network):
         return self
 
     def to_network(self) -> TableNetwork:
+        """Return this network."""
+        return self
+
+    def counted(self) -> TableNetwork:
         """Return this network."""
         return self
 
