@@ -240,8 +240,9 @@ class Structure(Displayed):
         for key in ("upper_bound", "gap", "seconds"):
             with reading(f"certificate, {key}"):
                 number(statement[key], finite=False)
+        optimal = statement["optimal"]
         with reading("certificate, optimal"):
-            flag(statement["optimal"])
+            flag(optimal)
         whole(statement["sets_scored"])
         text(statement["method"])
         children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))

@@ -142,9 +142,9 @@ class Fit:
         ValueError
             If its shifts do not have this shape, (cells, classes).
         """
-        direction = described["direction"]
+        shift, direction = _finite(described["shift"], shape, "shifts"), described["direction"]
         return cls(
-            _finite(described["shift"], shape, "shifts"),
+            shift,
             float(described["log_likelihood"]),
             float(described["penalised"]),
             float(described["gradient"]),
