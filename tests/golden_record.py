@@ -557,7 +557,7 @@ ASKED = f"it.{HELPED} {' '.join(itertools.chain(*ALWAYS.values(), *TWICE.values(
 INNER = (
     "averaging can_complete check_parameters draw_structures family_sum from_network progress score_of search_within"
 )
-INNER += " set_model set_params set_pool set_refitted unfitted_network with_network"
+INNER += " model_type set_model set_params set_pool set_refitted unfitted_network with_network"
 """Public methods that other modules call, not users."""
 
 

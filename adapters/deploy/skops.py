@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from anbexact.classifiers import RefittedClassifier
-from anbexact.classifiers.registry import CLASSIFIERS
-from anbexact.files.values import OBJECTS
-from anbexact.scores.registry import SCORE_TYPES
+from anbexact import classifiers  # noqa: F401  # registers them
+from anbexact._runtime.json_values import OBJECTS
 
 __all__ = ["skops_types"]
 
@@ -103,7 +101,5 @@ def skops_types() -> list[str]:
     >>> "anbexact.classifiers.branching.TANClassifier" in skops_types()
     True
     """
-    types = [known.estimator for known in CLASSIFIERS.values()]
-    types += [RefittedClassifier, *OBJECTS.values(), *SCORE_TYPES.values()]
-    own = {f"{of.__module__}.{of.__qualname__}" for of in types}
+    own = {f"{of.__module__}.{of.__qualname__}" for of in OBJECTS.values()}
     return sorted({*VALUES, *(name for name in own if name.startswith("anbexact."))})

@@ -87,6 +87,7 @@ class A2DEClassifier(A2DEParameters, StructurelessClassifier):
     """
 
     model_: A2DE
+    model_type = A2DE
 
     @property
     def counts_(self) -> TripleCounts:

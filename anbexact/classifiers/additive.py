@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.json_values import register_object
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import smoothed_model
@@ -31,6 +32,7 @@ class AdditiveParameters(TimeLimitParameters):
     max_iter: int = 100
 
 
+@register_object
 class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     """A generalised additive model: smooth shapes of single features, and of features joined by a network.
 

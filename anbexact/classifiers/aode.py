@@ -89,6 +89,7 @@ class AODEClassifier(AODEParameters, StructurelessClassifier):
     """
 
     model_: AODE
+    model_type = AODE
 
     @property
     def counts_(self) -> PairCounts:

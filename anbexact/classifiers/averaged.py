@@ -77,6 +77,7 @@ class AveragedClassifier(AveragedParameters, StructurelessClassifier):
     """
 
     model_: AveragedModel
+    model_type = AveragedModel
 
     @abstractmethod
     def _networks(self) -> str:

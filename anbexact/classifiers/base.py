@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from inspect import signature
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
     """
 
     model_: Network
+    model_type: ClassVar[type[Network]] = TableNetwork
     em_: EMRecord | None
     _completes = True
     _relearns = True

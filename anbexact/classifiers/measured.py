@@ -62,6 +62,7 @@ class MeasuredClassifier(NetworkClassifier):
     """
 
     continuous: str | UniversalMeasure
+    model_type = DensityNetwork
 
     @property
     def universal_score_(self) -> Universal | None:

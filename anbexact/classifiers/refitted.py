@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.json_values import register_object
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
@@ -42,6 +43,7 @@ class RefittedParameters(TimeLimitParameters):
     max_iter: int = 500
 
 
+@register_object
 class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Explaining):
     """A classifier that learns a network and then refits it by conditional likelihood, in one ``fit``.
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from anbexact._runtime.json_values import register_object
+
 AnyClassifier = TypeVar("AnyClassifier", bound=type[Any])
 
 
@@ -88,7 +90,7 @@ def register_classifier(
         if taken:
             raise ValueError(f"another line of comparisons is called {taken[0]!r}")
         CLASSIFIERS[estimator.__name__] = Registered(estimator, name, title, tuple(compared), tuple(saved))
-        return estimator
+        return register_object(estimator)
 
     return register
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +86,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     """
 
     model_: Model
+    model_type: ClassVar[type[Model]]
+    """The class of ``model_``, whose ``from_dict`` reads it from a file."""
     handle_missing_: dict[Hashable, str]
     dropped_: dict[Hashable, str]
     _completes = False

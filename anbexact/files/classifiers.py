@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import anbexact
+from anbexact._runtime.json_checks import reading
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.files.atomic import check_place, write_atomically
-from anbexact.files.checked import reading
 from anbexact.files.describe import describe
 from anbexact.files.restore import restore
 

@@ -2,53 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from anbexact._runtime.memory import available_memory
-from anbexact._runtime.units import human_bytes
-from anbexact.classifiers import (
-    A2DEClassifier,
-    AdditiveClassifier,
-    AODEClassifier,
-    AveragedClassifier,
-    DiscreteClassifier,
-    MeasuredClassifier,
-    NetworkClassifier,
-    PooledClassifier,
-    RefittedClassifier,
-    TableClassifier,
-)
+from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, references, shortened, text, whole
+from anbexact._runtime.json_values import decode
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.pooling.learning import MEMBER_COLUMNS
 from anbexact.classifiers.registry import CLASSIFIERS
-from anbexact.files.averages import restore_average
-from anbexact.files.checked import cells, listed, mapped, number, numbers, reading, references, shortened, text, whole
+from anbexact.files.describe import saved_classifiers
 from anbexact.files.earlier import own_missing_of_earlier, states_of_earlier
-from anbexact.files.em import restore_em
-from anbexact.files.pools import restore_pool
-from anbexact.files.proofs import restore_proof
-from anbexact.files.refits import restore_refit
-from anbexact.files.values import decode
-from anbexact.models.a2de import A2DE, TripleCounts
-from anbexact.models.aode import AODE, PairCounts
-from anbexact.models.network.cells import Axes
-from anbexact.models.network.density_network import DensityNetwork
-from anbexact.models.network.estimation import ESTIMATES, HIERARCHICAL, Estimation
-from anbexact.models.network.network import TableNetwork
-from anbexact.models.parameters.counts import FamilyCounts
-from anbexact.models.parameters.hierarchical import Strengths
-from anbexact.models.parameters.tables import ConditionalTable
-from anbexact.models.structure import Certificate, Structure
-from anbexact.scores import BDeu
-from anbexact.scores.universal import as_universal
+from anbexact.models.em.record import EMRecord
+from anbexact.models.logit.model import LogitModel
+from anbexact.models.pool.weights import PoolWeights
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.frames.quantities import Quantity
 from anbexact.tables.missing import EM
-from anbexact.tables.prediction import check_choice
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -60,56 +35,87 @@ def restore(document: Mapping[str, Any]) -> DiscreteClassifier:
     ValueError
         If a field is missing, is not what was expected or does not match others; the message names it.
     """
-    for refitted in (RefittedClassifier, AdditiveClassifier):
-        if document.get("estimator") == refitted.__name__:
-            return _restore_refitted(document, refitted)
-    if document.get("estimator") == PooledClassifier.__name__:
-        return restore_pool(document, restore)
-    return _restore(document)
+    estimator = _estimator(document, "save")
+    found: DiscreteClassifier
+    if hasattr(estimator, "set_pool"):
+        found = _restore_pool(document, estimator)
+    elif hasattr(estimator, "set_refitted"):
+        found = _restore_refitted(document, estimator)
+    else:
+        found = _restore_learned(document)
+    return found
 
 
-def _restore_refitted(document: Mapping[str, Any], estimator: type[RefittedClassifier]) -> RefittedClassifier:
+def _estimator(document: Mapping[str, Any], method: str) -> type[Any]:
+    """Return the class of the classifier that a document describes; refuse one that lacks a method."""
+    with reading("estimator"):
+        return {name: kind for name, kind in saved_classifiers().items() if hasattr(kind, method)}[
+            text(document["estimator"])
+        ]
+
+
+def _with_parameters(document: Mapping[str, Any], estimator: type[Any]) -> Any:
+    """Return the classifier before it was fitted."""
+    return estimator(**{name: decode(value) for name, value in mapped(document["parameters"]).items()})
+
+
+def _restore_pool(document: Mapping[str, Any], estimator: type[Any]) -> Any:
+    """Return the pool that a document describes."""
+    with reading("parameters"):
+        classifier = _with_parameters(document, estimator)
+        classifier.check_parameters()
+    with reading("members"):
+        pairs = [listed(pair, 2) for pair in listed(document["members"])]
+        estimators = [(text(name), restore(mapped(of_member))) for name, of_member in pairs]
+        if not estimators:
+            raise ValueError("a pool has at least one member")
+        classes = estimators[0][1].classes_.tolist()
+        if any(model.classes_.tolist() != classes for _, model in estimators):
+            raise ValueError("the members have different classes")
+    weights = PoolWeights.from_dict(document, len(estimators), len(classes))
+    with reading("considered"):
+        columns = ("member", *MEMBER_COLUMNS)
+        rows = [[decode(cell) for cell in listed(row, len(columns))] for row in listed(document["considered"])]
+        members = pd.DataFrame(rows, columns=columns).set_index("member")
+    with reading("common"):
+        common = None if document["common"] is None else _restore_learned(mapped(document["common"]))
+        if common is not None and common.model_.learned is None:
+            raise ValueError("the common states are not those of a network")
+    first = estimators[0][1]
+    classifier.n_features_in_ = first.n_features_in_
+    if hasattr(first, "feature_names_in_"):
+        classifier.feature_names_in_ = first.feature_names_in_
+    return classifier.set_pool(estimators, weights, members, common)
+
+
+def _restore_refitted(document: Mapping[str, Any], estimator: type[Any]) -> Any:
     """Return the refitted network that a document describes."""
     with reading("parameters"):
-        classifier = estimator(**{name: decode(value) for name, value in mapped(document["parameters"]).items()})
-    with reading("network"):
-        network = _restore(mapped(document["network"]))
-        if not isinstance(network, NetworkClassifier):
-            raise ValueError("what was refitted is not a network")
-    refined = network
-    if "refined" in document:
-        with reading("refined"):
-            refined = _restore(mapped(document["refined"]))
-            if not isinstance(refined, NetworkClassifier):
-                raise ValueError("what was refitted is not a network")
+        classifier = _with_parameters(document, estimator)
+    network = _restore_network(document, "network")
+    refined = _restore_network(document, "refined") if "refined" in document else network
     with reading("refit"):
-        model = restore_refit(mapped(document["refit"]), refined, network.model_, network.vocabulary_.names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about a refit of measured columns; given in fit
+            origin = replace(refined.discrete_form().origin(), learned=network.model_)
+        model = LogitModel.of_refit(mapped(document["refit"]), refined.model_.discrete(), origin)
         return classifier.set_refitted(network, model)
 
 
-def _restore(document: Mapping[str, Any]) -> TableClassifier:
-    """Return the classifier that a document describes."""
-    classifier = _restore_learned(document)
-    if isinstance(classifier, NetworkClassifier) and EM in (classifier.handle_missing, classifier.missing_class):
-        with reading("em"):
-            classifier.em_ = restore_em(mapped(document["em"])) if "em" in document else None
-    features = list(classifier.vocabulary_.names)
-    with reading("dropped"):
-        described = [listed(pair, 2) for pair in listed(document.get("dropped", []))]  # older files have none
-        places = references([place for place, _ in described], len(features))
-        reasons = {features[k]: text(reason) for k, (_, reason) in zip(places, described, strict=True)}
-        classifier.dropped_ = {name: reasons.get(name, reason) for name, reason in classifier.dropped_.items()}
-    return classifier
+def _restore_network(document: Mapping[str, Any], field: str) -> Any:
+    """Return the classifier with a network that a field describes."""
+    with reading(field):
+        found = _restore_learned(mapped(document[field]))
+        if found.model_.learned is None:
+            raise ValueError("what was refitted is not a network")
+        return found
 
 
-def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
-    """Return the classifier that a document describes, but for the reasons why columns were left out."""
-    with reading("estimator"):
-        entry = CLASSIFIERS[text(document["estimator"])]
+def _restore_learned(document: Mapping[str, Any]) -> Any:
+    """Return the classifier of a model that was learned from a table."""
+    estimator = _estimator(document, "set_model")
     with reading("parameters"):
-        classifier: TableClassifier = entry.estimator(
-            **{name: decode(value) for name, value in mapped(document["parameters"]).items()}
-        )
+        classifier = _with_parameters(document, estimator)
         classifier.check_parameters()
     vocabulary = _read_vocabulary(document)
     names = list(vocabulary.names)
@@ -117,50 +123,20 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
     _read_input(document, classifier, vocabulary)
     with reading("further"):
         further = mapped(document.get("further", {}))  # older files have none
-        for name in entry.saved:
+        for name in CLASSIFIERS[estimator.__name__].saved if estimator.__name__ in CLASSIFIERS else ():
             if name in further:
                 setattr(classifier, name, _read_further(decode(further[name])))
-    if isinstance(classifier, AODEClassifier):
-        return _restore_aode(classifier, document, vocabulary, cut_points)
-    if isinstance(classifier, A2DEClassifier):
-        return _restore_a2de(classifier, document, vocabulary, cut_points)
-    if isinstance(classifier, AveragedClassifier):
-        return restore_average(classifier, document, vocabulary, cut_points)
-    assert isinstance(classifier, NetworkClassifier)
-    structure = _read_structure(document, vocabulary)
-    if "tables" in document:
-        with reading("tables"):
-            tables = [_read_table(mapped(table), names, vocabulary) for table in listed(document["tables"])]
-            _check_families(tables, structure)
-        return classifier.set_model(
-            TableNetwork(
-                vocabulary=vocabulary,
-                cut_points=cut_points,
-                structure=structure,
-                tables={table.name: table for table in tables},
-            )
-        )
-    if "measure" in document:
-        with reading("measure, levels and counts"):
-            assert isinstance(classifier, MeasuredClassifier)
-            return _restore_measured(classifier, document, names, vocabulary, structure, cut_points)
-    with reading("counts"):
-        counts = [_read_counts(mapped(family), names, vocabulary.arity) for family in listed(document["counts"])]
-        _check_families(counts, structure)
-        _check_memory(sum(math.prod(family.shape) for family in counts))
-    with reading("ess, smoothing, tables_by and strengths"):
-        ess, smoothing = number(document["ess"], above=0), number(document["smoothing"], above=0)
-        rule = text(document["tables_by"])
-        check_choice("tables_by", rule, ESTIMATES)
-        by_name = {family.name: family for family in counts}
-        if (rule == HIERARCHICAL) != ("strengths" in document):
-            raise ValueError(f"tables by {rule!r} {'have' if rule == HIERARCHICAL else 'do not have'} strengths")
-        strengths = _read_strengths(document, counts) if rule == HIERARCHICAL else Strengths()
-        estimation = Estimation(classifier.score_of(ess), ess, smoothing, rule, strengths)
-        network = TableNetwork.from_counts(vocabulary, structure, by_name, cut_points, estimation)
-        for table in network.tables.values():
-            _check_probabilities(table.name, table.values)
-        return classifier.set_model(network)
+    with reading():  # the model names its fields
+        classifier.set_model(classifier.model_type.from_dict(document, vocabulary, cut_points, classifier))
+    if EM in (classifier.handle_missing, getattr(classifier, "missing_class", None)):
+        with reading("em"):
+            classifier.em_ = EMRecord.from_dict(mapped(document["em"])) if "em" in document else None
+    with reading("dropped"):
+        described = [listed(pair, 2) for pair in listed(document.get("dropped", []))]  # older files have none
+        places = references([place for place, _ in described], len(names))
+        reasons = {names[k]: text(reason) for k, (_, reason) in zip(places, described, strict=True)}
+        classifier.dropped_ = {name: reasons.get(name, reason) for name, reason in classifier.dropped_.items()}
+    return classifier
 
 
 def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
@@ -216,7 +192,7 @@ def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dic
         return cut_points
 
 
-def _read_input(document: Mapping[str, Any], classifier: TableClassifier, vocabulary: Vocabulary) -> None:
+def _read_input(document: Mapping[str, Any], classifier: Any, vocabulary: Vocabulary) -> None:
     """Set what is known of the frames that the classifier takes."""
     features = vocabulary.features
     with reading("n_features_in"):
@@ -235,153 +211,3 @@ def _read_further(value: Any) -> float | npt.NDArray[np.float64]:
             raise ValueError("a list of numbers was expected")
         return np.array(value)
     return number(value, finite=False)
-
-
-def _read_structure(document: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
-    """Return the structure, with its certificate."""
-    names = list(vocabulary.names)
-    with reading("structure"):
-        described = mapped(document["structure"])
-        certificate = {key: decode(value) for key, value in mapped(described["certificate"]).items()}
-        for key in ("upper_bound", "gap", "seconds"):
-            with reading(f"certificate, {key}"):
-                number(certificate[key], finite=False)
-        if type(certificate["optimal"]) is not bool:
-            raise ValueError(f"certificate, optimal: true or false was expected, not {certificate['optimal']!r}")
-        whole(certificate["sets_scored"])
-        text(certificate["method"])
-        children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))
-        parents = {
-            names[child]: tuple(names[parent] for parent in references(child_parents, len(names)))
-            for child, (_, child_parents) in zip(children, described["parents"], strict=True)
-        }
-        proof = described.get("proof")
-        if proof is not None:
-            with reading("proof"):
-                proof = restore_proof(mapped(proof), names, decode(proof["score"]))
-        score = number(decode(described["score"]), finite=False)
-        return Structure(vocabulary.class_name, parents, score, Certificate(**certificate, proof=proof))
-
-
-def _restore_aode(
-    classifier: AODEClassifier, document: Mapping[str, Any], vocabulary: Vocabulary, cut_points: dict[Hashable, Cuts]
-) -> AODEClassifier:
-    """Return a classifier whose probabilities follow from counts of pairs."""
-    with reading("pairs"):
-        pairs = PairCounts(vocabulary)
-        places, weights = cells(mapped(document["pairs"]), len(pairs.weights))
-        pairs.weights[places] = weights
-    with reading("ess and min_weight"):
-        model = AODE(
-            vocabulary=vocabulary,
-            cut_points=cut_points,
-            counts=pairs,
-            ess=BDeu(number(document["ess"])).ess,
-            min_weight=number(document["min_weight"], least=0),
-            n_jobs=classifier.n_jobs,
-        )
-        return classifier.set_model(model)
-
-
-def _restore_a2de(
-    classifier: A2DEClassifier, document: Mapping[str, Any], vocabulary: Vocabulary, cut_points: dict[Hashable, Cuts]
-) -> A2DEClassifier:
-    """Return a classifier whose probabilities follow from counts of triples."""
-    with reading("pairs and triples"):
-        counts = TripleCounts(vocabulary)
-        for kind, weights in (("pairs", counts.pairs.weights), ("triples", counts.weights)):
-            places, found = cells(mapped(document[kind]), len(weights))
-            weights[places] = found
-    with reading("ess"):
-        ess = BDeu(number(document["ess"])).ess
-    return classifier.set_model(
-        A2DE(vocabulary=vocabulary, cut_points=cut_points, counts=counts, ess=ess, n_jobs=classifier.n_jobs)
-    )
-
-
-def _check_memory(n_cells: int) -> None:
-    """Refuse tables of more probabilities than fit into memory."""
-    if 8 * n_cells > available_memory():
-        raise ValueError(
-            f"the tables take {human_bytes(8 * n_cells)}, and {human_bytes(available_memory())} is available"
-        )
-
-
-def _restore_measured(
-    classifier: MeasuredClassifier,
-    document: Mapping[str, Any],
-    names: list[Hashable],
-    vocabulary: Vocabulary,
-    structure: Structure,
-    cut_points: dict[Hashable, Cuts],
-) -> MeasuredClassifier:
-    """Return a classifier whose densities follow from counts at levels."""
-    measure = as_universal(decode(document["measure"]))
-    if any(len(partition.masses) != vocabulary.arity(name) for name, partition in measure.partitions.items()):
-        raise ValueError("a partition does not match the states")
-    finest = {name: list(partition.cuts) for name, partition in measure.partitions.items()}
-    if finest != {name: cuts.tolist() for name, cuts in cut_points.items()}:
-        raise ValueError("a partition does not match the cut points")
-    axes = Axes(measure, vocabulary)
-    counts, levels = {}, {}
-    for described, of_family in zip(listed(document["counts"]), listed(document["levels"]), strict=True):
-        variables = [names[j] for j in references(mapped(described)["variables"], len(names))]
-        level = dict(zip(variables, listed(of_family), strict=True))
-        for name, k in level.items():
-            if type(k) is not int or k not in range(1, measure.n_levels(name) + 1):
-                raise ValueError(f"{name!r} has no level {shortened(k)}")
-        cells = {name: len(axes.masses(name, k)) for name, k in level.items()}
-        family = _read_counts(described, names, cells.__getitem__)
-        counts[family.name], levels[family.name] = family, tuple(of_family)
-    _check_families(list(counts.values()), structure)
-    _check_memory(sum(math.prod(family.shape) for family in counts.values()))
-    network = DensityNetwork.from_counts(vocabulary, structure, counts, levels, measure)
-    with reading("level_cost"):
-        return classifier.set_model(replace(network, level_cost=float(decode(document["level_cost"]))))
-
-
-def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
-    parents = {family.name: family.parents for family in families}
-    if parents.keys() != structure.parents.keys() or len(parents) < len(families):
-        raise ValueError("not every variable has a table and a place in the structure")
-    if any(set(parents[name]) != set(structure.parents[name]) for name in parents):
-        raise ValueError("a table does not match the structure")
-
-
-def _read_counts(
-    described: Mapping[str, Any], names: list[Hashable], arity: Callable[[Hashable], int]
-) -> FamilyCounts:
-    name, *parents = (names[j] for j in references(described["variables"], len(names)))
-    shape = tuple(arity(variable) for variable in (name, *parents))
-    with reading(f"{name!r}"):
-        return FamilyCounts(name, tuple(parents), shape, *cells(described, math.prod(shape)))
-
-
-def _read_strengths(document: Mapping[str, Any], counts: Sequence[FamilyCounts]) -> Strengths:
-    """Return the strengths of hierarchical tables: for every family, one for each number of parents."""
-    of_variables = {
-        family.name: tuple(number(one, above=0) for one in listed(of_family, len(family.shape)))
-        for family, of_family in zip(counts, listed(document["strengths"], len(counts)), strict=True)
-    }
-    exponent = number(document.get("exponent", 0.0), least=0.0)  # files of earlier versions have none
-    return Strengths(of_variables, exponent)
-
-
-def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> ConditionalTable:
-    name, *parents = (names[j] for j in references(described["variables"], len(names)))
-    shape = [vocabulary.arity(variable) for variable in (name, *parents)]
-    size = math.prod(shape)
-    with reading(f"{name!r}"):
-        values = numbers(described["values"])
-        runs = [whole(run, 1) for run in listed(described["runs"], len(values))] if "runs" in described else None
-        if (len(values) if runs is None else sum(runs)) != size:
-            raise ValueError(f"its states require {size} probabilities")
-        _check_memory(size)
-        values = (values if runs is None else np.repeat(values, runs)).reshape(shape)
-        _check_probabilities(name, values)
-    return ConditionalTable(name, tuple(parents), values)
-
-
-def _check_probabilities(name: Hashable, values: npt.NDArray[np.float64]) -> None:
-    if not ((values >= 0).all() and np.allclose(values.sum(axis=0), 1, rtol=0, atol=1e-6)):
-        raise ValueError(f"the table of {name!r} does not contain probabilities")

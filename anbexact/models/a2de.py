@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import comb, log, prod
+from typing import Any
 
 import numpy as np
 
 from anbexact._kernels.a2de import add_triples, two_dependence_rows
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.json_checks import number, reading
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
-from anbexact.models.aode import AODEPosterior, PairCounts, count_pairs
+from anbexact.models.aode import AODEPosterior, PairCounts, count_pairs, read_weights, weights_to_dict
 from anbexact.models.estimator_average import EstimatorAverage
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Logs
+from anbexact.scores import BDeu
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
@@ -131,9 +136,9 @@ class A2DEPosterior(EstimatorAverage):
             prior = ess / (arity * cells[: 1 + pairs.offsets[i]])
             block = pairs.weights[own].reshape(arity, -1, counts.n_classes)
             self._pair_logs[own] = np.log(block + prior[:, None]).ravel()
-            for number in range(comb(i, 3), comb(i + 1, 3)):
-                of_triple = slice(int(counts.bases[number]), int(counts.bases[number + 1]))
-                prior = ess / (counts.n_classes * prod(self._arities[list(numbers[number])].tolist()))
+            for triple in range(comb(i, 3), comb(i + 1, 3)):
+                of_triple = slice(int(counts.bases[triple]), int(counts.bases[triple + 1]))
+                prior = ess / (counts.n_classes * prod(self._arities[list(numbers[triple])].tolist()))
                 np.log(counts.weights[of_triple] + prior, out=self._triple_logs[of_triple])
 
         tasks = (partial(of_feature, i) for i in range(len(self._arities))[::-1])
@@ -188,3 +193,24 @@ class A2DE(JointModel):
         counts.weights += self.counts.weights
         counts.pairs.weights += self.counts.pairs.weights
         return replace(self, counts=counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts that are not 0, and the equivalent sample size."""
+        return {
+            "ess": self.ess,
+            "pairs": weights_to_dict(self.counts.pairs.weights),
+            "triples": weights_to_dict(self.counts.weights),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, described: Mapping[str, Any], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts], estimator: Any
+    ) -> A2DE:
+        """Return the model that :meth:`to_dict` described; see :meth:`Model.from_dict`."""
+        with reading("pairs and triples"):
+            counts = TripleCounts(vocabulary)
+            read_weights(described["pairs"], counts.pairs.weights)
+            read_weights(described["triples"], counts.weights)
+        with reading("ess"):
+            ess = BDeu(number(described["ess"])).ess
+        return cls(vocabulary=vocabulary, cut_points=cut_points, counts=counts, ess=ess, n_jobs=estimator.n_jobs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ from scipy.special import logsumexp
 
 from anbexact._kernels.aode import add_pairs, mixture_rows, pair_logs
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.json_checks import cells_from_dict, cells_to_dict, mapped, number, reading
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
@@ -18,6 +21,8 @@ from anbexact._runtime.units import human_bytes
 from anbexact.models.estimator_average import EstimatorAverage
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Logs
+from anbexact.scores import BDeu
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
@@ -214,3 +219,39 @@ class AODE(JointModel):
         counts = count_pairs(table, self.n_jobs)
         counts.weights += self.counts.weights
         return replace(self, counts=counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts that are not 0, and how they become probabilities."""
+        return {"ess": self.ess, "min_weight": self.min_weight, "pairs": weights_to_dict(self.counts.weights)}
+
+    @classmethod
+    def from_dict(
+        cls, described: Mapping[str, Any], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts], estimator: Any
+    ) -> AODE:
+        """Return the model that :meth:`to_dict` described; see :meth:`Model.from_dict`."""
+        with reading("pairs"):
+            counts = PairCounts(vocabulary)
+            read_weights(described["pairs"], counts.weights)
+        with reading("ess and min_weight"):
+            model = cls(
+                vocabulary=vocabulary,
+                cut_points=cut_points,
+                counts=counts,
+                ess=BDeu(number(described["ess"])).ess,
+                min_weight=number(described["min_weight"], least=0),
+                n_jobs=estimator.n_jobs,
+            )
+            model.prepare()
+            return model
+
+
+def weights_to_dict(weights: Weights) -> dict[str, Any]:
+    """Return the weights that are not 0, each with its place."""
+    cells = np.flatnonzero(weights)
+    return cells_to_dict(cells, weights[cells])
+
+
+def read_weights(described: Any, weights: Weights) -> None:
+    """Put the weights that :func:`weights_to_dict` described into an array of zeros."""
+    cells, found = cells_from_dict(mapped(described), len(weights))
+    weights[cells] = found

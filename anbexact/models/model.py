@@ -185,6 +185,47 @@ class Model(ABC):
         """
         raise ValueError(f"rows cannot be added to {with_article(type(self).__name__)}: fit again with all rows")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return, as JSON values, what a file needs in addition to :attr:`vocabulary` and :attr:`cut_points`.
+
+        Variables are numbers, by ``vocabulary.positions``; :func:`~anbexact._runtime.json_values.encode` makes JSON
+        of all other values.
+
+        Raises
+        ------
+        TypeError
+            If this kind of model cannot be saved.
+        """
+        raise TypeError(f"cannot save {with_article(type(self).__name__)}: it has no method to_dict")
+
+    @classmethod
+    def from_dict(
+        cls,
+        described: Mapping[str, Any],  # noqa: ARG003  # used by subclasses
+        vocabulary: Vocabulary,  # noqa: ARG003  # likewise
+        cut_points: Mapping[Hashable, Cuts],  # noqa: ARG003  # likewise
+        estimator: Any,  # noqa: ARG003  # likewise
+    ) -> Model:
+        """Return the model that :meth:`to_dict` described.
+
+        Parameters
+        ----------
+        described : mapping
+            The result of :meth:`to_dict`; it may contain other keys.
+        vocabulary, cut_points
+            Those of the model.
+        estimator : classifier
+            With the parameters under which the model was learned, but not fitted.
+
+        Raises
+        ------
+        TypeError
+            If this kind of model cannot be saved.
+        ValueError
+            If something is missing, or is not what was expected.
+        """
+        raise TypeError(f"cannot read {with_article(cls.__name__)}: it has no method from_dict")
+
     def counted(self) -> TableNetwork:
         """Return the network whose counts can be added up and compared with later rows: this model.
 

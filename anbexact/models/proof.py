@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from anbexact._runtime.json_checks import listed, mapped, number, reading, references, whole
+from anbexact._runtime.json_values import decode, encode
 from anbexact.scores import Score
 
 Edge = tuple[Hashable, Hashable]
@@ -35,6 +37,10 @@ class Duals:
 
     clusters: tuple[tuple[tuple[Hashable, ...], int, float], ...]
 
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form; see :meth:`Proof.to_dict`."""
+        return {"clusters": [[[positions[name] for name in cluster], *rest] for cluster, *rest in self.clusters]}
+
 
 @dataclass(frozen=True)
 class Split:
@@ -54,10 +60,22 @@ class Split:
     absent: Case
     present: Case
 
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form; see :meth:`Proof.to_dict`."""
+        return {
+            "arc": [positions[self.parent], positions[self.child]],
+            "absent": self.absent.to_dict(positions),
+            "present": self.present.to_dict(positions),
+        }
+
 
 @dataclass(frozen=True)
 class Exhaustion:
     """A component small enough to enumerate all orders by dynamic programming."""
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form; see :meth:`Proof.to_dict`."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -72,6 +90,10 @@ class FewestClassParameters:
     """
 
     count: int
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form; see :meth:`Proof.to_dict`."""
+        return {"class_parameters": self.count}
 
 
 Case: TypeAlias = Duals | Split | Exhaustion | FewestClassParameters
@@ -127,3 +149,82 @@ class Proof:
     components: tuple[Component, ...]
     gap: float = 0.0
     apart: tuple[Hashable, ...] = ()
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form, in which features are numbers: ``positions`` has that of every feature."""
+        return {
+            "score": encode(self.score),
+            "max_parents": self.max_parents,
+            "required": [[positions[parent], positions[child]] for parent, child in self.required],
+            "forbidden": [[positions[parent], positions[child]] for parent, child in self.forbidden],
+            "largest": self.largest,
+            "gap": self.gap,
+            "apart": [positions[name] for name in self.apart],
+            "components": [
+                {
+                    "features": [positions[name] for name in component.features],
+                    "bound": component.bound,
+                    "case": component.case.to_dict(positions),
+                }
+                for component in self.components
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], names: Sequence[Hashable]) -> Proof:
+        """Return the proof that :meth:`to_dict` described; ``names[k]`` is the feature of number k.
+
+        Raises
+        ------
+        ValueError
+            For what is not a proof; whether a proof is right is for :func:`anbexact.verify` to say.
+        """
+        score = decode(described["score"])
+        with reading("components"):
+            components = tuple(
+                Component(
+                    _named(component["features"], names),
+                    number(component["bound"]),
+                    _case(mapped(component["case"]), names),
+                )
+                for component in map(mapped, listed(described["components"]))
+            )
+        with reading("limits"):
+            largest = described["largest"]
+            return cls(
+                score,
+                whole(described["max_parents"]),
+                _edges(described["required"], names),
+                _edges(described["forbidden"], names),
+                None if largest is None else whole(largest, -1),
+                components,
+                number(described["gap"]),
+                _named(described.get("apart", []), names),
+            )
+
+
+def _named(described: Any, names: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    return tuple(names[k] for k in references(described, len(names)))
+
+
+def _edges(described: Any, names: Sequence[Hashable]) -> tuple[Edge, ...]:
+    edges = []
+    for edge in listed(described):
+        parent, child = references(listed(edge, 2), len(names))
+        edges.append((names[parent], names[child]))
+    return tuple(edges)
+
+
+def _case(described: Mapping[str, Any], names: Sequence[Hashable]) -> Case:
+    if "arc" in described:
+        parent, child = references(listed(described["arc"], 2), len(names))
+        absent, present = (_case(mapped(described[key]), names) for key in ("absent", "present"))
+        return Split(names[parent], names[child], absent, present)
+    if "clusters" in described:
+        clusters = [listed(cluster, 3) for cluster in listed(described["clusters"])]
+        return Duals(
+            tuple((_named(features, names), whole(least, 1), number(z, least=0)) for features, least, z in clusters)
+        )
+    if "class_parameters" in described:
+        return FewestClassParameters(whole(described["class_parameters"]))
+    return Exhaustion()

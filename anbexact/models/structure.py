@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.json_checks import flag, listed, mapped, number, reading, references, text, whole
+from anbexact._runtime.json_values import decode, encode
 from anbexact._runtime.units import counted
 from anbexact.models.proof import Proof
 
@@ -211,6 +213,49 @@ class Structure(Displayed):
             if child not in gone
         }
         return replace(self, parents=kept)
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        proof = self.certificate.proof
+        return {
+            "parents": [
+                [positions[child], [positions[parent] for parent in child_parents]]
+                for child, child_parents in self.parents.items()
+            ],
+            "score": encode(self.score),
+            "certificate": {key: encode(value) for key, value in self.certificate.statement().items()},
+            **({} if proof is None else {"proof": proof.to_dict(positions)}),
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], names: Sequence[Hashable], class_name: Hashable) -> Structure:
+        """Return the structure that :meth:`to_dict` described; ``names[k]`` is the variable of number k.
+
+        Raises
+        ------
+        ValueError
+            For what is not a structure; the message names the field.
+        """
+        statement = {key: decode(value) for key, value in mapped(described["certificate"]).items()}
+        for key in ("upper_bound", "gap", "seconds"):
+            with reading(f"certificate, {key}"):
+                number(statement[key], finite=False)
+        optimal = statement["optimal"]
+        with reading("certificate, optimal"):
+            flag(optimal)
+        whole(statement["sets_scored"])
+        text(statement["method"])
+        children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))
+        parents = {
+            names[child]: tuple(names[parent] for parent in references(child_parents, len(names)))
+            for child, (_, child_parents) in zip(children, described["parents"], strict=True)
+        }
+        proof = described.get("proof")
+        if proof is not None:
+            with reading("proof"):
+                proof = Proof.from_dict(mapped(proof), names)
+        score = number(decode(described["score"]), finite=False)
+        return cls(class_name, parents, score, Certificate(**statement, proof=proof))
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return the graph as a networkx ``DiGraph``."""

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from anbexact._runtime.json_values import register_object
 from anbexact._runtime.spelling import letters
 
 AnyScore = TypeVar("AnyScore", bound=type[Any])
@@ -76,7 +77,7 @@ def register_score(name: str | None = None, *, conditional: bool = False) -> Cal
             raise ValueError(f"another score class is called {score.__name__!r}: {known.__module__}")
         if name is not None and name in {*SCORES, *CONDITIONAL_SCORES} and known is None:
             raise ValueError(f"another score is called {name!r}")
-        SCORE_TYPES[score.__name__] = score
+        SCORE_TYPES[score.__name__] = register_object(score)
         if name is not None and conditional:
             CONDITIONAL_SCORES[name] = score
         elif name is not None:

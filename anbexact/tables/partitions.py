@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.json_values import register_object
 
 
+@register_object
 @dataclass(frozen=True)
 class NestedPartition:
     """Intervals of a variable at levels 1, 2, ..., each level a refinement of the one before, with their measure.

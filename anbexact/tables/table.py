@@ -122,7 +122,7 @@ class DiscreteTable:
 
     @cached_property
     def _position(self) -> dict[Hashable, int]:
-        return {name: j for j, name in enumerate(self.vocabulary.names)}
+        return self.vocabulary.positions
 
     def __add__(self, other: DiscreteTable) -> DiscreteTable:
         """Return the rows of both tables, as if they had been read together.

@@ -187,6 +187,11 @@ class Vocabulary:
         return tuple(self.states)
 
     @property
+    def positions(self) -> dict[Hashable, int]:
+        """The number of every variable: its position among ``names``."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @property
     def features(self) -> tuple[Hashable, ...]:
         """All variables except the class."""
         return tuple(name for name in self.states if name != self.class_name)

@@ -37,12 +37,12 @@ from anbexact import (
     TANClassifier,
     UniversalMeasure,
 )
+from anbexact._runtime import json_values as values
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
 from anbexact.files import classifiers as files
-from anbexact.files import values
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [

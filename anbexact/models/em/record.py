@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.json_checks import flag, listed, number, text, whole
 from anbexact.models.em.structural import Round
 from anbexact.tables.table import DiscreteTable
 
@@ -81,6 +83,45 @@ class EMRecord(Displayed):
 
         frame = pd.DataFrame([vars(one) for one in self.rounds], columns=["searched", "log_likelihood", "objective"])
         return frame.rename_axis("round").rename(index=lambda k: k + 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, without the table."""
+        return {
+            "start": self.start,
+            "converged": self.converged,
+            "rounds": [[one.searched, one.log_likelihood, one.objective] for one in self.rounds],
+            "starts": [[one.name, one.score, one.log_likelihood, one.n_rounds] for one in self.starts],
+            "n_incomplete": self.n_incomplete,
+            "n_drawn": self.n_drawn,
+            "n_completions": self.n_completions,
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> EMRecord:
+        """Return the record that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            For what is not one.
+        """
+        rounds = [listed(one, 3) for one in listed(described["rounds"])]
+        starts = [listed(one, 4) for one in listed(described["starts"])]
+        return cls(
+            text(described["start"]),
+            flag(described["converged"]),
+            tuple(
+                Round(flag(searched), number(likelihood), number(objective))
+                for searched, likelihood, objective in rounds
+            ),
+            tuple(
+                EMStart(text(name), number(score), number(likelihood), whole(n_rounds, 1))
+                for name, score, likelihood, n_rounds in starts
+            ),
+            whole(described["n_incomplete"], 1),
+            whole(described["n_drawn"]),
+            whole(described["n_completions"]),
+        )
 
     def __str__(self) -> str:
         verdict = "converged" if self.converged else "did not converge"

@@ -12,7 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._kernels.softmax import add_cells, add_rows
-from anbexact.models.logit.potentials import Floats, Potential, Potentials
+from anbexact._runtime.json_checks import listed, mapped, number, whole
+from anbexact._runtime.json_values import decode, encode
+from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families
+from anbexact.models.structure import Structure
 from anbexact.tables.row_codes import RowCodes, row_groups
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -57,6 +60,34 @@ class RowOrder:
             return pd.MultiIndex.from_tuples(list(self.labels), names=list(self.names))
         labels = list(self.labels) if isinstance(self.labels, tuple) else self.labels
         return pd.Index(labels, name=self.names[0], tupleize_cols=False)
+
+    def to_dict(self, n_classes: int) -> dict[str, Any]:
+        """Return the JSON form: the cell of every row (distinct row and class), its weight and its label."""
+        return {
+            "cells": (self.rows * n_classes + self.classes).tolist(),
+            "weights": _short(self.weights),
+            "index": encode(self.index),
+            "names": encode(list(self.names)),
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], totals: Floats) -> RowOrder:
+        """Return the order that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If the weights do not add up to the totals, shape (distinct rows, classes).
+        """
+        cells = np.array([whole(cell, 0, totals.size - 1) for cell in described["cells"]], dtype=np.int64)
+        weights = np.array([number(weight, above=0) for weight in listed(described["weights"], len(cells))])
+        labels, names = decode(described["index"]), decode(described["names"])
+        added = np.bincount(cells, weights, totals.size)
+        if len(labels) != len(cells) or not np.allclose(added, totals.ravel(), rtol=1e-9, atol=0):
+            raise ValueError("the rows of the refit in their order do not add up to its distinct rows")
+        rows, classes = np.divmod(cells, totals.shape[1])
+        index = cls(rows, classes, weights, tuple(labels), tuple(names)).index
+        return cls.labelled(rows, classes, weights, index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +194,59 @@ class Design:
             logs.reshape(-1, self.n_classes)[cells] += shift[first : first + len(cells)]
             moved.append(Potential(potential.child, potential.features, logs))
         return tuple(moved)
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the states of the features in the distinct rows, and the weight of every row with every class.
+
+        Features are numbers: ``positions`` has that of every feature.
+        """
+        cells = np.flatnonzero(self.weights)
+        return {
+            "number": len(self.weights),
+            "states": [[positions[name], self.states(name).tolist()] for name in self.features],
+            "cells": cells.tolist(),
+            "weights": _short(self.weights.ravel()[cells]),
+            "order": None if self.order is None else self.order.to_dict(self.n_classes),
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], structure: Structure, vocabulary: Vocabulary) -> Design:
+        """Return the rows that :meth:`to_dict` described, as cells of the families that the class is part of.
+
+        Raises
+        ------
+        ValueError
+            If they do not have the features of these families, or contain other states.
+        """
+        names, families = vocabulary.names, class_families(structure)
+        features = dict.fromkeys(name for of_family in families.values() for name in of_family)
+        n_rows, n_classes = int(described["number"]), vocabulary.arity(structure.class_name)
+        if not 0 <= n_rows <= len(described["cells"]):
+            raise ValueError("the refit has different numbers of rows and weights")
+        states = {names[j]: np.array(codes, dtype=np.int64) for j, codes in described["states"]}
+        if states.keys() != features.keys():
+            raise ValueError("the rows of the refit do not have the features that the class depends on")
+        for name, codes in states.items():
+            if codes.shape != (n_rows,) or not ((codes >= 0) & (codes < vocabulary.arity(name))).all():
+                raise ValueError(f"the rows of the refit contain codes of {name!r} that are not its states")
+        cells = np.array(described["cells"], dtype=np.int64)
+        values = np.array(described["weights"], dtype=np.float64)
+        ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < n_rows * n_classes
+        if cells.shape != values.shape or not ascending or not (np.isfinite(values) & (values > 0)).all():
+            raise ValueError("the rows of the refit do not have weights")
+        weights = np.zeros((n_rows, n_classes))
+        weights.ravel()[cells] = values
+        if not weights.any(axis=1).all():
+            raise ValueError("a row of the refit has no weight")
+        shape = {name: vocabulary.arity(name) for name in vocabulary.names}
+        design = design_of_rows(states, weights, families, shape)
+        order = described.get("order")  # files of earlier versions have none
+        return design if order is None else replace(design, order=RowOrder.from_dict(mapped(order), weights))
+
+
+def _short(weights: Floats) -> list[float]:
+    """Return weights for JSON, whole numbers as integers."""
+    return [int(weight) if weight.is_integer() else weight for weight in weights.tolist()]
 
 
 def make_design(table: DiscreteTable, families: Mapping[Hashable, Sequence[Hashable]]) -> Design:

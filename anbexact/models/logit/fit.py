@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +118,50 @@ class Fit:
     direction: Floats | None
     iterations: int
     message: str
+
+    def to_dict(self, shift: Floats | None = None) -> dict[str, Any]:
+        """Return the JSON form, with another shift if one is given."""
+        return {
+            "log_likelihood": self.log_likelihood,
+            "penalised": self.penalised,
+            "gradient": self.gradient,
+            "converged": bool(self.converged),
+            "separated": bool(self.separated),
+            "iterations": self.iterations,
+            "message": self.message,
+            "shift": (self.shift if shift is None else shift).ravel().tolist(),
+            "direction": None if self.direction is None else self.direction.ravel().tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], shape: tuple[int, int]) -> Fit:
+        """Return the fit that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If its shifts do not have this shape, (cells, classes).
+        """
+        shift, direction = _finite(described["shift"], shape, "shifts"), described["direction"]
+        return cls(
+            shift,
+            float(described["log_likelihood"]),
+            float(described["penalised"]),
+            float(described["gradient"]),
+            bool(described["converged"]),
+            bool(described["separated"]),
+            None if direction is None else _finite(direction, shape, "direction"),
+            int(described["iterations"]),
+            str(described["message"]),
+        )
+
+
+def _finite(values: Sequence[float], shape: tuple[int, int], what: str) -> Floats:
+    """Return finite numbers as an array of this shape."""
+    found: Floats = np.array(values, dtype=np.float64)
+    if found.shape != (shape[0] * shape[1],) or not np.isfinite(found).all():
+        raise ValueError(f"the {what} of the refit are not {shape[0]} by {shape[1]} finite numbers")
+    return found.reshape(shape)
 
 
 class _Objective:

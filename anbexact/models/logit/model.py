@@ -542,6 +542,24 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             l2 = self.refitted.l2 if given else "auto"
         return self.origin.classifier_of(self.to_network(), l2)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the refit; network and origin are not part of it."""
+        assert self.refitted is not None
+        return self.refitted.to_dict(self.vocabulary.positions)
+
+    @classmethod
+    def of_refit(cls, described: Mapping[str, Any], network: TableNetwork, origin: Origin) -> LogitModel:
+        """Return the model whose refit :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If the description does not match the network, or is inconsistent.
+        """
+        kind = SmoothRefit if "smooth" in described else Refit
+        refitted = kind.from_dict(described, network)
+        return cls(network, origin, refitted.potentials, refitted=refitted)
+
     def to_pgmpy(self) -> DiscreteBayesianNetwork:
         """Return a pgmpy network with this posterior; see :meth:`to_classifier`."""
         return self.to_classifier().to_pgmpy()

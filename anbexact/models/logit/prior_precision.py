@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
@@ -47,6 +48,21 @@ class Strength:
     tried: tuple[tuple[float, float], ...]
     generative: float
     complete: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "l2": self.l2,
+            "tried": [list(pair) for pair in self.tried],
+            "generative": self.generative,
+            "complete": self.complete,
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Strength:
+        """Return the choice that :meth:`to_dict` described."""
+        tried = tuple((float(l2), float(value)) for l2, value in described["tried"])
+        return cls(float(described["l2"]), tried, float(described["generative"]), bool(described["complete"]))
 
 
 def choose_strength(

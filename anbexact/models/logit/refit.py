@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,9 @@ from anbexact.models.structure import Structure
 from anbexact.tables.row_codes import RowCodes
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from anbexact.models.network.network import TableNetwork
 
 NOTABLE = 0.1
 """Entries of a direction to infinity that are below this, relative to the largest, are not named."""
@@ -135,6 +138,37 @@ class Refit(ByFields):
                 f"{len(self.strength.tried)} values, and l2 is {self.l2:.4g}"
             )
         return ""
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        return {
+            "l2": self.l2,
+            "seconds": self.seconds,
+            "strength": self.strength and self.strength.to_dict(),
+            "fit": self.fit.to_dict(),
+            "rows": self.design.to_dict(positions),
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], network: TableNetwork) -> Refit:
+        """Return the refit of a network that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If the description does not match the network, or is inconsistent.
+        """
+        design = Design.from_dict(described["rows"], network.structure, network.vocabulary)
+        strength = described["strength"]
+        found = Fit.from_dict(described["fit"], (design.n_cells, design.n_classes))
+        return cls(
+            design.shifted(network_potentials(network.tables, network.structure), found.shift),
+            float(described["l2"]),
+            strength and Strength.from_dict(strength),
+            found,
+            design,
+            float(described["seconds"]),
+        )
 
 
 def refit(

@@ -6,24 +6,28 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan, prod
+from typing import Any
 
 import numpy as np
 
+from anbexact._runtime.json_checks import listed, mapped, reading, references, shortened
+from anbexact._runtime.json_values import decode, encode
 from anbexact._runtime.warn import warn
 from anbexact.models.network.cells import Axes, Levels
 from anbexact.models.network.densities import Densities, DensityAtCodes, family_densities
 from anbexact.models.network.density_posterior import DensityPosterior
 from anbexact.models.network.explanation_terms import Family, Grounds
-from anbexact.models.network.network import Network, TableNetwork
+from anbexact.models.network.network import Network, TableNetwork, check_families, read_structure
 from anbexact.models.network.probable_levels import (
     cell_tables,
     finest_levels,
     most_probable_levels,
     most_probable_tables,
 )
-from anbexact.models.parameters.counts import Counts, FamilyCounts
+from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory
 from anbexact.models.structure import Structure
 from anbexact.scores import Universal
+from anbexact.scores.universal import as_universal
 from anbexact.tables.cuts import Cuts, interval_names
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -68,6 +72,64 @@ class DensityNetwork(Network):
             densities=family_densities(counts, levels, measure, vocabulary),
             measure=measure,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the structure, the measure, and the counts at levels."""
+        return {
+            **super().to_dict(),
+            "measure": encode(self.measure),
+            "level_cost": encode(self.level_cost),
+            "levels": [list(density.levels) for density in self.densities.values()],
+            "counts": self._counts_to_dict(),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, described: Mapping[str, Any], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts], estimator: Any
+    ) -> Network:
+        """Return the network that was described: one of tables if the columns were discretised.
+
+        See :meth:`Model.from_dict`.
+        """
+        if "measure" not in described:
+            return TableNetwork.from_dict(described, vocabulary, cut_points, estimator)
+        structure = read_structure(described, vocabulary)
+        with reading("measure, levels and counts"):
+            network = cls._read(described, vocabulary, structure, cut_points)
+            with reading("level_cost"):
+                network = replace(network, level_cost=float(decode(described["level_cost"])))
+                network.prepare()
+            return network
+
+    @classmethod
+    def _read(
+        cls,
+        described: Mapping[str, Any],
+        vocabulary: Vocabulary,
+        structure: Structure,
+        cut_points: Mapping[Hashable, Cuts],
+    ) -> DensityNetwork:
+        """Return the network of a structure, without the cost of its levels."""
+        names, measure = vocabulary.names, as_universal(decode(described["measure"]))
+        if any(len(partition.masses) != vocabulary.arity(name) for name, partition in measure.partitions.items()):
+            raise ValueError("a partition does not match the states")
+        finest = {name: list(partition.cuts) for name, partition in measure.partitions.items()}
+        if finest != {name: cuts.tolist() for name, cuts in cut_points.items()}:
+            raise ValueError("a partition does not match the cut points")
+        axes = Axes(measure, vocabulary)
+        counts, levels = {}, {}
+        for of_counts, of_family in zip(listed(described["counts"]), listed(described["levels"]), strict=True):
+            variables = [names[j] for j in references(mapped(of_counts)["variables"], len(names))]
+            level = dict(zip(variables, listed(of_family), strict=True))
+            for name, k in level.items():
+                if type(k) is not int or k not in range(1, measure.n_levels(name) + 1):
+                    raise ValueError(f"{name!r} has no level {shortened(k)}")
+            cells = {name: len(axes.masses(name, k)) for name, k in level.items()}
+            family = FamilyCounts.from_dict(of_counts, names, cells.__getitem__)
+            counts[family.name], levels[family.name] = family, tuple(of_family)
+        check_families(list(counts.values()), structure)
+        check_memory(sum(prod(family.shape) for family in counts.values()))
+        return cls.from_counts(vocabulary, structure, counts, levels, measure)
 
     @cached_property
     def _axes(self) -> Axes:

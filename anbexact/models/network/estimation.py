@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import joblib
 
+from anbexact._runtime.json_checks import listed, number, text
 from anbexact.models.parameters.counts import Counts
 from anbexact.models.parameters.hierarchical import Strengths, hierarchical_tables
 from anbexact.models.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
 from anbexact.scores import ACLL
+from anbexact.tables.prediction import check_choice
 
 ESTIMATES = ("eap", "ml", "friedman", "acll", "hierarchical")
 """How conditional tables can be estimated."""
@@ -66,3 +68,43 @@ class Estimation:
             score = ACLL.of(self.score)
             return acll_tables(counts, class_name, score.prior, score.pseudo_count)
         return eap_tables(counts, self.smoothing)
+
+    def to_dict(self, counts: Counts) -> dict[str, Any]:
+        """Return the JSON form, without the score; strengths are in the order of the counts."""
+        strengths = self.strengths.of_variables
+        return {
+            "ess": self.ess,
+            "smoothing": self.smoothing,
+            "tables_by": self.rule,
+            **(
+                {"strengths": [list(strengths[name]) for name in counts], "exponent": self.strengths.exponent}
+                if strengths
+                else {}
+            ),
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], counts: Counts, score_of: Callable[[float], Any]) -> Estimation:
+        """Return the estimation that :meth:`to_dict` described; ``score_of(ess)`` is its score.
+
+        Raises
+        ------
+        ValueError
+            For a number out of range, another rule, or strengths that do not fit the counts.
+        """
+        ess, smoothing = number(described["ess"], above=0), number(described["smoothing"], above=0)
+        rule = text(described["tables_by"])
+        check_choice("tables_by", rule, ESTIMATES)
+        if (rule == HIERARCHICAL) != ("strengths" in described):
+            raise ValueError(f"tables by {rule!r} {'have' if rule == HIERARCHICAL else 'do not have'} strengths")
+        strengths = Strengths()
+        if rule == HIERARCHICAL:
+            of_variables = {
+                family.name: tuple(number(one, above=0) for one in listed(of_family, len(family.shape)))
+                for family, of_family in zip(
+                    counts.values(), listed(described["strengths"], len(counts)), strict=True
+                )
+            }
+            exponent = number(described.get("exponent", 0.0), least=0.0)  # files of earlier versions have none
+            strengths = Strengths(of_variables, exponent)
+        return cls(score_of(ess), ess, smoothing, rule, strengths)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Any, Self
 
 import numpy as np
 
 from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.json_checks import listed, mapped, reading
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
 from anbexact.models.model import JointModel
@@ -20,8 +22,8 @@ from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Family, Grounds
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.network.table_draws import Draw, draws_of_network
-from anbexact.models.parameters.counts import Counts, count_families
-from anbexact.models.parameters.tables import Tables
+from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory, count_families
+from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.models.reading import Reading
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores.capabilities import scores_structures
@@ -127,6 +129,15 @@ class Network(JointModel, Displayed):
                 )
         return network_potentials(tables, self.structure)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the structure; subclasses add what its tables or densities follow from."""
+        return {"structure": self.structure.to_dict(self.vocabulary.positions)}
+
+    def _counts_to_dict(self) -> list[dict[str, Any]]:
+        assert self.counts is not None
+        positions = self.vocabulary.positions
+        return [family.to_dict(positions) for family in self.counts.values()]
+
     def __repr__(self) -> str:
         n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
         return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
@@ -176,6 +187,46 @@ class TableNetwork(Network):
             tables=estimation.tables(counts, structure.class_name),
             estimation=estimation,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the structure, the counts and how they become tables; the tables where nothing was counted."""
+        if self.counts is None or self.estimation is None:
+            positions = self.vocabulary.positions
+            return {**super().to_dict(), "tables": [table.to_dict(positions) for table in self.tables.values()]}
+        return {**super().to_dict(), **self.estimation.to_dict(self.counts), "counts": self._counts_to_dict()}
+
+    @classmethod
+    def from_dict(
+        cls, described: Mapping[str, Any], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts], estimator: Any
+    ) -> TableNetwork:
+        """Return the network that :meth:`to_dict` described; see :meth:`Model.from_dict`."""
+        names, structure = vocabulary.names, read_structure(described, vocabulary)
+        if "tables" in described:
+            with reading("tables"):
+                given = [
+                    ConditionalTable.from_dict(mapped(table), names, vocabulary)
+                    for table in listed(described["tables"])
+                ]
+                check_families(given, structure)
+                tables = {table.name: table for table in given}
+                network = cls(vocabulary=vocabulary, cut_points=cut_points, structure=structure, tables=tables)
+                network.prepare()
+                return network
+        with reading("counts"):
+            families = [
+                FamilyCounts.from_dict(mapped(family), names, vocabulary.arity)
+                for family in listed(described["counts"])
+            ]
+            check_families(families, structure)
+            check_memory(sum(prod(family.shape) for family in families))
+        with reading("ess, smoothing, tables_by and strengths"):
+            counts = {family.name: family for family in families}
+            estimation = Estimation.from_dict(described, counts, estimator.score_of)
+            network = cls.from_counts(vocabulary, structure, counts, cut_points, estimation)
+            for table in network.tables.values():
+                table.check()
+            network.prepare()
+            return network
 
     @cached_property
     def class_posterior(self) -> Posterior:
@@ -315,6 +366,21 @@ class TableNetwork(Network):
         certificate = Certificate.unknown("learned from earlier rows, not searched again")
         structure = Structure(self.structure.class_name, self.structure.parents, total, certificate)
         return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, estimation)
+
+
+def read_structure(described: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
+    """Return the structure of a network that was described."""
+    with reading("structure"):
+        return Structure.from_dict(mapped(described["structure"]), vocabulary.names, vocabulary.class_name)
+
+
+def check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
+    """Refuse families that are not those of a structure, one of every variable."""
+    parents = {family.name: family.parents for family in families}
+    if parents.keys() != structure.parents.keys() or len(parents) < len(families):
+        raise ValueError("not every variable has a table and a place in the structure")
+    if any(set(parents[name]) != set(structure.parents[name]) for name in parents):
+        raise ValueError("a table does not match the structure")
 
 
 def _plain(cut_points: Mapping[Hashable, Cuts]) -> dict[Hashable, list[float]]:

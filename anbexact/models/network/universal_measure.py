@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from anbexact._runtime.json_values import register_object
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.tables.cuts import PartitionRule, QuantilePartition
 from anbexact.tables.cuts.continuous import continuous_columns, discretise, numbers_of, refuse_infinite
@@ -19,6 +20,7 @@ from anbexact.tables.table import DiscreteTable, Weights, check_weights, class_n
 from anbexact.tables.text_columns import as_meant
 
 
+@register_object
 @dataclass(frozen=True)
 class UniversalMeasure:
     """Settings of a universal measure: the partition of each continuous column, and the levels.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.json_checks import cells_from_dict, cells_to_dict, reading, references
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.models.structure import Structure
@@ -64,6 +66,29 @@ class FamilyCounts:
         class_name = vocabulary.class_name if vocabulary.class_name in states else None
         return DiscreteTable(Vocabulary(states, class_name), np.asfortranarray(codes), self.weights, len(self.cells))
 
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        return {
+            "variables": [positions[name] for name in self.variables],
+            **cells_to_dict(self.cells, self.weights),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, described: Mapping[str, Any], names: Sequence[Hashable], arity: Callable[[Hashable], int]
+    ) -> FamilyCounts:
+        """Return the counts that :meth:`to_dict` described; ``names[k]`` is the variable of number k.
+
+        Raises
+        ------
+        ValueError
+            For what does not fit the numbers of states, ``arity`` of every variable.
+        """
+        name, *parents = (names[j] for j in references(described["variables"], len(names)))
+        shape = tuple(arity(variable) for variable in (name, *parents))
+        with reading(f"{name!r}"):
+            return cls(name, tuple(parents), shape, *cells_from_dict(described, prod(shape)))
+
 
 Counts = dict[Hashable, FamilyCounts]
 """The counts of all families, by variable."""
@@ -89,6 +114,14 @@ def check_tables_fit(sizes: Mapping[Hashable, int], structure: Structure, advice
         raise ValueError(
             f"the conditional tables would take {human_bytes(needed)}; the largest is that of {largest!r} given its "
             f"{len(parents)} parents {list(parents)}: {advice}"
+        )
+
+
+def check_memory(n_cells: int) -> None:
+    """Refuse tables of more cells than fit into memory."""
+    if 8 * n_cells > available_memory():
+        raise ValueError(
+            f"the tables take {human_bytes(8 * n_cells)}, and {human_bytes(available_memory())} is available"
         )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.json_checks import listed, numbers, reading, references, whole
 from anbexact._runtime.warn import warn
-from anbexact.models.parameters.counts import FamilyCounts, count_families
+from anbexact.models.parameters.counts import FamilyCounts, check_memory, count_families
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.scores.acll import ACLL, Prior, check_positive
@@ -60,6 +62,49 @@ class ConditionalTable:
     def states(self, name: Hashable, vocabulary: Vocabulary) -> Sequence[Any]:
         """Return the states of one of the variables."""
         return vocabulary.states[name]
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable.
+
+        The last axis runs fastest; where many equal values follow each other, each run is written once.
+        """
+        flat = np.ascontiguousarray(self.values, dtype=np.float64).ravel()
+        bits = flat.view(np.int64)
+        starts = np.flatnonzero(np.concatenate([[True], bits[1:] != bits[:-1]]))
+        variables = [positions[name] for name in self.variables]
+        if 2 * len(starts) > len(flat):
+            return {"variables": variables, "values": flat.tolist()}
+        runs = np.diff(starts, append=len(flat)).tolist()
+        return {"variables": variables, "values": flat[starts].tolist(), "runs": runs}
+
+    @classmethod
+    def from_dict(
+        cls, described: Mapping[str, Any], names: Sequence[Hashable], vocabulary: Vocabulary
+    ) -> ConditionalTable:
+        """Return the table that :meth:`to_dict` described; ``names[k]`` is the variable of number k.
+
+        Raises
+        ------
+        ValueError
+            For what does not fit the states of the vocabulary, or is no probability.
+        """
+        name, *parents = (names[j] for j in references(described["variables"], len(names)))
+        shape = [vocabulary.arity(variable) for variable in (name, *parents)]
+        size = prod(shape)
+        with reading(f"{name!r}"):
+            values = numbers(described["values"])
+            runs = [whole(run, 1) for run in listed(described["runs"], len(values))] if "runs" in described else None
+            if (len(values) if runs is None else sum(runs)) != size:
+                raise ValueError(f"its states require {size} probabilities")
+            check_memory(size)
+            found = cls(name, tuple(parents), (values if runs is None else np.repeat(values, runs)).reshape(shape))
+            found.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse values that are no probabilities."""
+        if not ((self.values >= 0).all() and np.allclose(self.values.sum(axis=0), 1, rtol=0, atol=1e-6)):
+            raise ValueError(f"the table of {self.name!r} does not contain probabilities")
 
 
 Tables = dict[Hashable, ConditionalTable]

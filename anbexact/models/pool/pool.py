@@ -174,6 +174,10 @@ class Pool(Model):
             raise ValueError("the members of this pool have no common states")
         return self.common
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the weights, the biases and the ridge; members and common states are not part of it."""
+        return self.weights.to_dict()
+
     def to_logit(self) -> PooledLogit:
         """Return the logistic regression with this posterior; see :meth:`anbexact.PooledClassifier.to_logit`."""
         origin = self.on_common_states()

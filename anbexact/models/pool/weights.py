@@ -11,14 +11,17 @@ ridge makes the maximum unique. The biases b sum to 0 at the maximum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isinf, log
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, xlogy
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._runtime.json_checks import listed, numbers, reading
+from anbexact._runtime.json_values import decode, encode
 
 LEAST_LOG = -700.0
 """The logarithm that is used for a probability that is 0, or too small for a float."""
@@ -89,6 +92,32 @@ class PoolWeights:
     def equal(cls, n_members: int, n_classes: int) -> PoolWeights:
         """Return the weights 1/M, without biases: the normalised geometric mean of the members' posteriors."""
         return cls(np.full(n_members, 1.0 / n_members), np.zeros(n_classes), inf)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "weights": self.weights.tolist(),
+            "biases": self.biases.tolist(),
+            "ridge": encode(float(self.ridge)),
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], n_members: int, n_classes: int) -> PoolWeights:
+        """Return the weights that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            For other numbers of members or classes, or a weight below 0; the message names the field.
+        """
+        with reading("weights"):
+            weights = numbers(listed(described["weights"], n_members))
+            if not (weights >= 0).all():
+                raise ValueError("a weight is below 0")
+        with reading("biases"):
+            biases = numbers(listed(described["biases"], n_classes))
+        with reading("ridge"):
+            return cls(weights, biases, float(decode(described["ridge"])))
 
     def log_posterior(self, logs: Floats) -> Floats:
         """Return ln P(c | x), shape (rows, classes), from the members' logs, shape (rows, members, classes)."""

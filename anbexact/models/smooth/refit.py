@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.json_checks import mapped, number, whole
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.logit.curvature import Curvature
-from anbexact.models.logit.design import make_design
-from anbexact.models.logit.fit import Effort
+from anbexact.models.logit.design import Design, make_design
+from anbexact.models.logit.fit import Effort, Fit
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
 from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
@@ -39,6 +40,7 @@ from anbexact.models.smooth.terms import (
     grouped_axis,
     kinds_of,
     ordered_features,
+    read_terms,
     smooth_terms,
 )
 from anbexact.models.structure import Structure
@@ -108,6 +110,71 @@ class SmoothRefit(Refit):
                 f"the search for them after {self.smoothness.rounds} rounds"
             )
         return super().complaint(vocabulary)
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        smoothness = self.smoothness
+        return {
+            **super().to_dict(positions),
+            "fit": self.fit.to_dict(self.shift),
+            "smooth": {
+                "strengths": {
+                    kind: [[positions[name], value] for name, value in strength.items()]
+                    if isinstance(strength, Mapping)
+                    else strength
+                    for kind, strength in smoothness.strengths.items()
+                },
+                "centre": smoothness.centre,
+                "rule": smoothness.rule,
+                "rounds": smoothness.rounds,
+                "complete": bool(smoothness.complete),
+                "terms": [
+                    [[positions[axis.feature], axis.ordered, axis.groups.tolist()] for axis in term.axes]
+                    for term in self.problem.terms
+                ],
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], network: TableNetwork) -> SmoothRefit:
+        """Return the refit of a network on fine intervals that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If the description does not match the network, or is inconsistent.
+        """
+        names = network.vocabulary.names
+        design = Design.from_dict(described["rows"], network.structure, network.vocabulary)
+        smooth = described["smooth"]
+        strengths = check_smooth(
+            {
+                kind: {names[whole(j, 0, len(names) - 1)]: value for j, value in strength}
+                if isinstance(strength, list)
+                else number(strength)
+                for kind, strength in mapped(smooth["strengths"]).items()
+            }
+        )
+        if not isinstance(strengths, dict) or smooth["rule"] not in (*RULES, "given"):
+            raise ValueError("the strengths of smoothing are not known")
+        terms = read_terms(smooth["terms"], names, design)
+        problem = smooth_problem(design, terms, np.zeros(design.weights.shape), number(described["l2"], above=0))
+        found = Fit.from_dict(described["fit"], (problem.n_cells, design.n_classes))
+        share = number(smooth.get("centre", 0.0))  # files of earlier versions have none
+        if not 0 <= share <= 1:
+            raise ValueError("the centre of smoothing must be from 0 to 1")
+        centre = share * naive_bayes(problem)
+        return cls(
+            potentials=smooth_potentials(network, problem, found.shift),
+            l2=problem.ridge,
+            strength=None,
+            fit=replace(found, shift=found.shift - centre),
+            design=design,
+            seconds=float(described["seconds"]),
+            smoothness=Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]), share),
+            problem=drawn(problem, centre),
+            shift=found.shift,
+        )
 
 
 def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.json_checks import listed, references, whole
 from anbexact.models.logit.design import Design
 from anbexact.models.logit.potentials import Floats
 from anbexact.tables.vocabulary import Vocabulary
@@ -354,3 +355,36 @@ def strengths_text(strengths: Strengths) -> str:
         else:
             shown.append(f"{kind} {strength:.3g}")
     return ", ".join(shown)
+
+
+def read_terms(described: Any, names: Sequence[Hashable], design: Design) -> list[SmoothTerm]:
+    """Return the terms that :meth:`.SmoothRefit.to_dict` described; ``names[k]`` is the feature of number k.
+
+    Raises
+    ------
+    ValueError
+        If a term occurs twice, a feature of a term has none of its own, or groups are not those of the states.
+    """
+    terms: list[SmoothTerm] = []
+    for axes in described:
+        features = references([j for j, _, _ in axes], len(names))
+        own = tuple(
+            _read_axis(names[j], ordered, groups, design)
+            for j, (_, ordered, groups) in zip(features, axes, strict=True)
+        )
+        terms.append(SmoothTerm(own, terms[-1].cells.stop if terms else 0))
+    sets = {frozenset(term.features) for term in terms}
+    mains = {frozenset([name]) for term in terms for name in term.features}
+    if not terms or len(sets) < len(terms) or not mains <= sets:
+        raise ValueError("there must be a term for every feature of other terms, and none twice")
+    return terms
+
+
+def _read_axis(feature: Hashable, ordered: int, groups: Any, design: Design) -> Axis:
+    arity = design.shape[feature]
+    found = np.array([whole(group, 0, arity - 1) for group in listed(groups, arity)], dtype=np.int64)
+    size = int(found.max(initial=-1)) + 1
+    whole(ordered, 0, size)
+    if set(found.tolist()) != set(range(size)):
+        raise ValueError(f"the groups of {feature!r} are not those of its states")
+    return Axis(feature, found, size, ordered)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from math import log, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +15,20 @@ import pandas as pd
 from scipy.special import log_softmax, logsumexp, softmax
 
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, references, whole
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.network.table_draws import Draw, Wanted, drawn_tables, intervals_of_draws
 from anbexact.models.parameters.counts import Counts, FamilyCounts, count_families
 from anbexact.models.parameters.tables import ConditionalTable, eap_tables
-from anbexact.models.structure import Structure
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import BDeu
 from anbexact.search.posterior.predictive import Predictive, exact_predictive
 from anbexact.search.posterior.setting import Limits
 from anbexact.search.posterior.structure_posterior import StructurePosterior, posterior_and_setting
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import CodeArray
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 ESS_GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Equivalent sample sizes that are averaged over, all of them equally probable a priori."""
@@ -72,6 +75,30 @@ class Member:
     share: float
     ess: float
     parents: Mapping[Hashable, tuple[Hashable, ...]]
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        return {
+            "share": self.share,
+            "ess": self.ess,
+            "parents": [
+                [positions[child], [positions[parent] for parent in parents]]
+                for child, parents in self.parents.items()
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], vocabulary: Vocabulary) -> Member:
+        """Return the structure that :meth:`to_dict` described; refuse what is not a structure."""
+        names = vocabulary.names
+        pairs = [listed(pair, 2) for pair in listed(described["parents"], len(names))]
+        children = references([child for child, _ in pairs], len(names))
+        parents = {
+            names[child]: tuple(names[parent] for parent in references(above, len(names)))
+            for child, (_, above) in zip(children, pairs, strict=True)
+        }
+        Structure(vocabulary.class_name, parents, 0.0, Certificate.unknown("drawn from the posterior"))
+        return cls(number(described["share"], above=0), number(described["ess"], above=0), parents)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -197,6 +224,51 @@ class AveragedModel(JointModel):
     def add(self, table: DiscreteTable) -> AveragedModel:
         """Return the model of the rows of both tables: the posterior over structures is that of all rows."""
         return replace(self, table=self.table + table, drawn=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the distinct rows, as codes of states, and the structures if predictions rest on some."""
+        positions = self.vocabulary.positions
+        return {
+            "rows": {
+                "number": int(self.table.n_rows),
+                "codes": self.table.codes.tolist(),
+                "weights": self.table.weights.tolist(),
+            },
+            "drawn": [] if self.exact else [member.to_dict(positions) for member in self.members],
+        }
+
+    @classmethod
+    def from_dict(
+        cls, described: Mapping[str, Any], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts], estimator: Any
+    ) -> AveragedModel:
+        """Return the model that :meth:`to_dict` described; see :meth:`~anbexact.models.model.Model.from_dict`."""
+        with reading("rows"):
+            table = _read_rows(mapped(described["rows"]), vocabulary)
+        with reading("drawn"):
+            drawn = tuple(Member.from_dict(mapped(member), vocabulary) for member in listed(described["drawn"]))
+        with reading("parameters"):
+            averaging = estimator.averaging()
+        if not {member.ess for member in drawn} <= set(averaging.ess):
+            raise ValueError("drawn: an equivalent sample size is not one of those that are averaged over")
+        with reading("rows and parameters"):
+            model = cls(
+                vocabulary=vocabulary, cut_points=cut_points, table=table, averaging=averaging, drawn=drawn or None
+            )
+            model.prepare()
+            return model
+
+
+def _read_rows(described: Mapping[str, Any], vocabulary: Vocabulary) -> DiscreteTable:
+    weights = numbers(described["weights"])
+    rows = [listed(row, len(vocabulary.names)) for row in listed(described["codes"], len(weights))]
+    if not rows or not (weights > 0).all():
+        raise ValueError("rows of positive weight were expected")
+    most = [vocabulary.arity(name) - 1 for name in vocabulary.names]
+    checked = [[whole(code, 0, top) for code, top in zip(row, most, strict=True)] for row in rows]
+    if any(first >= second for first, second in pairwise(checked)):
+        raise ValueError("the rows must be distinct and in ascending order")
+    codes = np.asfortranarray(np.array(checked, dtype=np.int16))
+    return DiscreteTable(vocabulary, codes, weights, whole(described["number"], 1))
 
 
 def _free(parents: Mapping[Hashable, tuple[Hashable, ...]], arity: object) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.mdlp import accepted_cuts
+from anbexact._runtime.json_values import register_object
 from anbexact.tables.cuts.base import (
     CutPointDiscretizer,
     Labels,
@@ -20,6 +21,7 @@ from anbexact.tables.cuts.cuts import Cuts, midpoint
 from anbexact.tables.table import Weights
 
 
+@register_object
 class MDLPDiscretizer(CutPointDiscretizer):
     r"""Cut every column recursively, as long as a cut reduces the description length of the classes.
 

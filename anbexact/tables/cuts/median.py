@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from anbexact._runtime.json_values import register_object
 from anbexact.tables.cuts.base import CutPointDiscretizer, Labels, Values
 from anbexact.tables.cuts.cuts import Cuts, midpoint
 from anbexact.tables.table import Weights
 
 
+@register_object
 class MedianDiscretizer(CutPointDiscretizer):
     """Cut every column at its weighted median, into two intervals.
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from anbexact._kernels.modl import best_partition, improved, joined_blocks
+from anbexact._runtime.json_values import register_object
 from anbexact.tables.cuts.base import (
     CutPointDiscretizer,
     Labels,
@@ -31,6 +32,7 @@ MOST_TABULATED_WEIGHT = 1 << 20
 """Total weight up to which ln Γ is tabulated."""
 
 
+@register_object
 class MODLDiscretizer(CutPointDiscretizer):
     r"""Cut every column into the intervals that are most probable given the classes.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.json_values import register_object
 from anbexact.tables.cuts.base import Values
 from anbexact.tables.cuts.cuts import midpoint
 from anbexact.tables.partitions import NestedPartition
@@ -51,6 +52,7 @@ class PartitionRule(ABC):
         """
 
 
+@register_object
 @dataclass(frozen=True)
 class QuantilePartition(PartitionRule):
     """Level k cuts at the sample's quantiles i/2ᵏ; the measure of a cell is its share of the sample.
@@ -85,6 +87,7 @@ class QuantilePartition(PartitionRule):
         return _nested(cuts, [first_at[k] for k in places], shares)
 
 
+@register_object
 @dataclass(frozen=True)
 class EqualWidthPartition(PartitionRule):
     """Level k halves an interval k times: 2ᵏ cells, whose measure is their equal width. At most 14 levels.
@@ -125,6 +128,7 @@ class EqualWidthPartition(PartitionRule):
         return _with_ends(self.low, cuts, levels - halved, self.high)
 
 
+@register_object
 @dataclass(frozen=True)
 class CountPartition(PartitionRule):
     """Whole numbers without an upper limit: level k distinguishes the first k of them, and joins the rest.
@@ -174,6 +178,7 @@ class CountPartition(PartitionRule):
         return NestedPartition(tuple((self.first + j - 0.5).tolist()), tuple(j.tolist()), tuple(masses.tolist()))
 
 
+@register_object
 @dataclass(frozen=True)
 class FixedCutsPartition(PartitionRule):
     """Your own cut points, level by level, within an interval; the measure of a cell is its width.

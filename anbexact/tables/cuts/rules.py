@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils import get_tags
 
+from anbexact._runtime.json_values import register_object
 from anbexact.tables.cuts.base import Labels, Values
 from anbexact.tables.cuts.cuts import Cuts, cuts_from_edges
 from anbexact.tables.cuts.mdlp import MDLPDiscretizer
@@ -18,6 +19,7 @@ from anbexact.tables.cuts.median import MedianDiscretizer
 from anbexact.tables.cuts.modl import MODLDiscretizer
 from anbexact.tables.table import Weights
 
+register_object(KBinsDiscretizer)
 N_BINS = 5
 """Intervals of the equal-frequency and equal-width rules."""
 

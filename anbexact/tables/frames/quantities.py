@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.json_values import register_object
 from anbexact.tables.frames.moments import (
     CALENDAR,
     UNITS,
@@ -48,6 +49,7 @@ KINDS = {
 """The names of the values of a kind in messages, and the types that may be passed instead."""
 
 
+@register_object
 @dataclass(frozen=True)
 class Quantity:
     """The meaning of the numbers of a column.

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.json_values import register_object
 from anbexact.tables.frames.moments import DURATION, clock_time, is_iso, with_hyphens
 from anbexact.tables.frames.quantities import Quantity
 from anbexact.tables.frames.series import object_array, read_pandas
@@ -36,6 +37,7 @@ _OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 _ONLY_DATE = len("2021-06-15")
 
 
+@register_object
 @dataclass(frozen=True)
 class TextQuantity(Quantity):
     """The meaning of a column of text: a quantity, and how it is written.

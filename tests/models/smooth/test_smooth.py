@@ -18,11 +18,11 @@ from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TA
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
-from anbexact.files.refits import describe_refit, restore_refit
 from anbexact.models.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature
 from anbexact.models.logit.design import make_design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import Stop, fit
+from anbexact.models.logit.model import LogitModel
 from anbexact.models.smooth.fit import Penalty, SmoothProblem, _State, curvature_at, smooth_fit, smooth_problem
 from anbexact.models.smooth.refit import coarser
 from anbexact.models.smooth.smoothness import (
@@ -597,12 +597,9 @@ class TestCentre:
         np.testing.assert_array_equal(loaded.refitted.shift, refitted.shift)
         np.testing.assert_array_equal(loaded.refitted.problem.base, refitted.problem.base)
         np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-        names = loaded.vocabulary.names
-        described = describe_refit(refitted, {name: place for place, name in enumerate(names)})
+        described = model.logit_.to_dict()
         assert described["smooth"].pop("centre") == 0.5
-        older = restore_refit(
-            described, model.logit_.origin.classifier_of(model.logit_.network), model.logit_.learned, names
-        )
+        older = LogitModel.of_refit(described, model.logit_.network, model.logit_.origin)
         assert older.refitted.smoothness.centre == 0
         np.testing.assert_array_equal(older.predict_proba(X), model.predict_proba(X))
 

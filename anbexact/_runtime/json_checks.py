@@ -1,4 +1,4 @@
-"""Parts of a saved file, checked while they are read: kinds, ranges, lengths. Errors name the field."""
+"""Parts of a JSON file, checked while they are read: kinds, ranges, lengths. Errors name the field."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ MOST_WEIGHT = 1e300
 
 
 @contextmanager
-def reading(field: str) -> Iterator[None]:
-    """Let what goes wrong while a field is read be a ValueError that names the field."""
+def reading(field: str = "") -> Iterator[None]:
+    """Let what goes wrong while a field is read be a ValueError that names the field, if it is given."""
+    place = f"{field}: " if field else ""
     try:
         yield
     except KeyError as error:
-        raise ValueError(f"{field}: {error} is missing") from error
+        raise ValueError(f"{place}{error} is missing") from error
     except (
         ArithmeticError, AssertionError, AttributeError, IndexError, RecursionError, TypeError, ValueError,
     ) as error:  # fmt: skip
-        raise ValueError(f"{field}: {error}") from error
+        raise ValueError(f"{place}{error}") from error
 
 
 def listed(value: Any, length: int | None = None) -> list[Any]:
@@ -47,6 +48,13 @@ def text(value: Any) -> str:
     """Return text; refuse anything else."""
     if not isinstance(value, str):
         raise ValueError(f"text was expected, not {shortened(value)}")
+    return value
+
+
+def flag(value: Any) -> bool:
+    """Return True or False; refuse anything else."""
+    if type(value) is not bool:
+        raise ValueError(f"true or false was expected, not {value!r}")
     return value
 
 
@@ -90,8 +98,19 @@ def numbers(value: Any) -> npt.NDArray[np.float64]:
     return found
 
 
-def cells(described: Mapping[str, Any], size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the observed cells of ``size``, ascending, and their weights, which are positive."""
+def plain_numbers(values: npt.NDArray[np.float64]) -> list[float] | list[int]:
+    """Return numbers as a list: as integers where all are whole, which reads better and takes less room."""
+    found: list[float] | list[int] = values.tolist()
+    return [int(value) for value in found] if np.array_equal(values, np.rint(values)) else found
+
+
+def cells_to_dict(cells: npt.NDArray[np.integer[Any]], weights: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Return observed cells and their weights."""
+    return {"cells": cells.tolist(), "weights": plain_numbers(weights)}
+
+
+def cells_from_dict(described: Mapping[str, Any], size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the cells that :func:`cells_to_dict` described, ascending and below ``size``, and their weights."""
     places, weights = listed(described["cells"]), numbers(described["weights"])
     if not {type(item) for item in places} <= {int} or not all(0 <= item < size for item in places):
         raise ValueError(f"the cells must be whole numbers from 0 to {size - 1}")

@@ -1,7 +1,7 @@
 """Names, states and parameters as JSON values that lose nothing.
 
-Reading builds objects from registries of names (scores, classifiers, :data:`OBJECTS`, the tags of :func:`encode`). It
-never imports or evaluates what a file says.
+Reading builds objects from the names in :data:`OBJECTS` and the tags of :func:`encode`. It never imports or evaluates
+what a file says.
 """
 
 from __future__ import annotations
@@ -15,52 +15,15 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.preprocessing import KBinsDiscretizer
-
-from anbexact.classifiers import AdditiveClassifier, RefittedClassifier
-from anbexact.classifiers.registry import CLASSIFIERS
-from anbexact.models.network.universal_measure import UniversalMeasure
-from anbexact.scores.registry import SCORE_TYPES
-from anbexact.tables.cuts import (
-    CountPartition,
-    EqualWidthPartition,
-    FixedCutsPartition,
-    MDLPDiscretizer,
-    MedianDiscretizer,
-    MODLDiscretizer,
-    QuantilePartition,
-)
-from anbexact.tables.frames.quantities import Quantity
-from anbexact.tables.frames.text_quantities import TextQuantity
-from anbexact.tables.partitions import NestedPartition
 
 AnyType = TypeVar("AnyType", bound=type[Any])
 
-OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls
-    for cls in (
-        AdditiveClassifier,
-        RefittedClassifier,
-        UniversalMeasure,
-        NestedPartition,
-        QuantilePartition,
-        EqualWidthPartition,
-        CountPartition,
-        FixedCutsPartition,
-        Quantity,
-        TextQuantity,
-        KBinsDiscretizer,
-        MDLPDiscretizer,
-        MODLDiscretizer,
-        MedianDiscretizer,
-    )
-}
-"""Objects other than scores and registered classifiers that may be constructor parameters."""
+OBJECTS: dict[str, type[Any]] = {}
+"""Classes whose objects are written as their constructor parameters, by name: scores, classifiers, rules."""
 
 
 def register_object(cls: AnyType) -> AnyType:
-    """Allow objects of a class as parameters of classifiers that are saved; usable as a decorator.
+    """Allow objects of a class in files, such as parameters of classifiers; usable as a decorator.
 
     The class must be a dataclass or a scikit-learn estimator: what is written is its constructor parameters.
 
@@ -69,17 +32,11 @@ def register_object(cls: AnyType) -> AnyType:
     ValueError
         If another class has the name.
     """
-    known = _object_type(cls.__name__)
+    known = OBJECTS.get(cls.__name__)
     if known is not None and known.__module__ != cls.__module__:
         raise ValueError(f"another class is called {cls.__name__!r}: {known.__module__}")
     OBJECTS[cls.__name__] = cls
     return cls
-
-
-def _object_type(name: str) -> type[Any] | None:
-    """Return the class of a name in any of the registries."""
-    classifier = CLASSIFIERS.get(name)
-    return classifier.estimator if classifier is not None else SCORE_TYPES.get(name, OBJECTS.get(name))
 
 
 def encode(value: Any) -> Any:
@@ -110,8 +67,8 @@ def encode(value: Any) -> Any:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):
         return {"type": "mapping", "value": [[encode(key), encode(item)] for key, item in value.items()]}
-    if _object_type(kind.__name__) is kind:
-        if isinstance(value, BaseEstimator):
+    if OBJECTS.get(kind.__name__) is kind:
+        if hasattr(value, "get_params"):
             parameters = value.get_params(deep=False)
         else:
             parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
@@ -137,7 +94,7 @@ def decode(form: Any) -> Any:
     tag, value = form["type"], form["value"]
     if tag == "mapping":
         return {decode(key): decode(item) for key, item in value}
-    if (known := _object_type(tag)) is not None:
+    if (known := OBJECTS.get(tag)) is not None:
         return known(**{name: decode(item) for name, item in value.items()})
     if tag not in _FORMS:
         raise ValueError(f"the type {tag!r} is not known")
