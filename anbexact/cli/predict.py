@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from anbexact._runtime.units import counted
-from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
 from anbexact.cli.cells import cell_text
 from anbexact.cli.deciding import add_deciding, check_deciding, decided, probabilities
 from anbexact.cli.messages import InputError, note
@@ -155,7 +154,7 @@ def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.Dat
 
 def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
     """Return the terms of all rows, each with the answers to its row; cells are text in all columns."""
-    if not isinstance(classifier, NetworkClassifier | PooledClassifier | RefittedClassifier):
+    if not hasattr(classifier, "explain"):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
     terms = classifier.explain(X).to_frame().drop(columns="label")
     terms = terms.rename(columns={"low": "nats_low", "high": "nats_high"})
