@@ -45,7 +45,6 @@ class DiscreteClassifier(
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
-    _completes = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Give every estimator a constructor with its own name, whichever group defines its parameters."""
@@ -57,10 +56,6 @@ class DiscreteClassifier(
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of a table."""
-
-    def can_complete(self) -> bool:
-        """Whether the parameters allow ``handle_missing="em"``: completing missing cells in training."""
-        return self._completes
 
     @property
     @abstractmethod

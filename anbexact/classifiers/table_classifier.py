@@ -88,6 +88,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     model_: Model
     handle_missing_: dict[Hashable, str]
     dropped_: dict[Hashable, str]
+    _completes = False
+    """Whether missing cells can be completed by expectation maximisation."""
 
     @abstractmethod
     def _learn_model(self, read: TrainingColumns) -> Model:
@@ -256,6 +258,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         check_decimal(self.decimal)
         check_class_weight(self.class_weight)
         thread_count(self.n_jobs)
+
+    def can_complete(self) -> bool:
+        """Whether the parameters allow ``handle_missing="em"``, which completes missing cells in training."""
+        return self._completes
 
     def progress(self) -> Progress | None:
         """Return the callback for the progress of long work, as set by ``verbose``; None for no progress."""

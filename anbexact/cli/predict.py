@@ -156,7 +156,7 @@ def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.Data
     """Return the terms of all rows, each with the answers to its row; cells are text in all columns."""
     if not hasattr(classifier, "explain"):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
-    terms = classifier.explain(X).to_frame().drop(columns="label")
+    terms: pd.DataFrame = classifier.explain(X).to_frame().drop(columns="label")
     terms = terms.rename(columns={"low": "nats_low", "high": "nats_high"})
     rows = terms.pop("row").to_numpy()
     if taken := [name for name in terms if name in answers]:

@@ -90,7 +90,7 @@ def choose(
     if handle_missing is not None:
         others = []
         for label, estimator in own.items():
-            if handle_missing == EM and not estimator.can_complete():
+            if handle_missing == EM and not (hasattr(estimator, "can_complete") and estimator.can_complete()):
                 others += [label] if label in names else []
             else:
                 estimator.set_params(handle_missing=handle_missing)

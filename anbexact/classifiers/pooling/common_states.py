@@ -52,7 +52,7 @@ def common_network(models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, A
     )
     return FixedStructureClassifier.from_network(
         network,
-        feature_names=reader.feature_names,
+        feature_names=getattr(first, "feature_names_in_", None),
         ess=1.0,
         handle_unknown=reader.handle_unknown,
         handle_missing=reader.handle_missing,
