@@ -72,9 +72,7 @@ class Origin:
         and refits them with the prior precision ``l2``, by default that of the classifier.
         """
         parameters = dict(self.parameters) if l2 is None else {**self.parameters, "l2": l2}
-        names = self.reader.feature_names
-        listed = None if names is None else names.tolist()
-        return self.fixed.from_network(network, feature_names=listed, **parameters)
+        return self.fixed.from_network(network, feature_names=self.reader.feature_names, **parameters)
 
 
 class LogitPosterior(Model):

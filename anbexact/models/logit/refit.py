@@ -110,7 +110,7 @@ class Refit(ByFields):
         order = np.argsort(-np.abs(direction), axis=None, kind="stable")
         for place in order[: int((np.abs(direction) > NOTABLE).sum())]:
             cell, of_class = divmod(int(place), direction.shape[1])
-            name = term_name(*cell_states(self.design, cell, vocabulary.states))
+            name = term_name(*cell_states(self.design, cell, vocabulary.states), " & ")
             end = 1 if direction[cell, of_class] > 0 else 0
             found.append(f"{name}: {c}={vocabulary.states[c][of_class]} -> {end}")
         return found
