@@ -98,6 +98,10 @@ def test_it_predicts_and_answers(stump, rows):
     assert (stump.classes_[proba.argmax(axis=1)] == stump.predict(X)).all()
     assert stump.query({split: X[split][0]}).to_numpy() == pytest.approx(proba[0])
     assert stump.query().to_numpy() == pytest.approx(stump.model_.shares[-1])
+    assert stump.class_prior_ == pytest.approx(stump.model_.shares[-1])
+    even = proba / stump.class_prior_ / (proba / stump.class_prior_).sum(axis=1, keepdims=True)
+    assert stump.predict_proba(X, class_prior=[0.5, 0.5]) == pytest.approx(even)
+    assert (stump.decide(X, costs=1 - np.eye(2))["decision"].to_numpy() == stump.predict(X)).all()
     assert class_posterior(stump, evidence={split: X[split][0]}).to_numpy() == pytest.approx(proba[0])
 
 
