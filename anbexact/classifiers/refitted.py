@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 from math import inf
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -296,6 +296,6 @@ def can_be_refitted(estimator: Any) -> bool:
     return isinstance(estimator, NetworkClassifier)
 
 
-def learned_network(classifier: DiscreteClassifier) -> Any:
+def learned_network(classifier: DiscreteClassifier) -> NetworkClassifier | None:
     """Return a classifier with the network that was learned: itself, or the one that it refitted; None for others."""
-    return None if classifier.model_.learned is None else classifier._read_by()
+    return None if classifier.model_.learned is None else cast(NetworkClassifier, classifier._read_by())

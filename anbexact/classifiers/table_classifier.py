@@ -262,7 +262,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         thread_count(self.n_jobs)
 
     def can_complete(self) -> bool:
-        """Whether the parameters allow missing cells to be completed by expectation maximisation."""
+        """Whether the parameters allow ``handle_missing="em"``, which completes missing cells in training."""
         return self._completes
 
     def progress(self) -> Progress | None:

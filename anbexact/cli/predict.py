@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from anbexact._runtime.units import counted
-from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
 from anbexact.cli.cells import cell_text
 from anbexact.cli.deciding import add_deciding, check_deciding, decided, probabilities
 from anbexact.cli.messages import InputError, note
@@ -173,9 +172,9 @@ class Rows:
 
 def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
     """Return the terms of all rows, each with the answers to its row; cells are text in all columns."""
-    if not isinstance(classifier, NetworkClassifier | PooledClassifier | RefittedClassifier):
+    if not hasattr(classifier, "explain"):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
-    terms = classifier.explain(X).to_frame().drop(columns="label")
+    terms: pd.DataFrame = classifier.explain(X).to_frame().drop(columns="label")
     terms = terms.rename(columns={"low": "nats_low", "high": "nats_high"})
     rows = terms.pop("row").to_numpy()
     if taken := [name for name in terms if name in answers]:
