@@ -263,9 +263,3 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     def _threads(self) -> int | None:
         """Return the number of threads of the network's classifier."""
         return self.to_logit().origin.n_jobs
-
-
-def learned_network(classifier: Any) -> NetworkClassifier | None:
-    """Return a classifier with the network that was learned: itself, or the one that it refitted; None for others."""
-    found = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-    return found if isinstance(found, NetworkClassifier) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,7 @@ from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
-from anbexact.models.estimator_average import EstimatorAverage
-from anbexact.models.model import JointModel
+from anbexact.models.estimator_average import AveragedEstimators, EstimatorAverage
 from anbexact.models.network.posterior import Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -177,7 +177,7 @@ class AODEPosterior(EstimatorAverage):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AODE(JointModel):
+class AODE(AveragedEstimators):
     """Averaged one-dependence estimators as a value: the model of :class:`~anbexact.classifiers.AODEClassifier`.
 
     Attributes
@@ -198,11 +198,26 @@ class AODE(JointModel):
     ess: float
     min_weight: float
     n_jobs: int | None = None
+    order = 1
 
     @cached_property
     def class_posterior(self) -> AODEPosterior:
         """The evaluator of the joint and posterior probabilities of the class."""
         return AODEPosterior(self.counts, self.ess, self.min_weight, self.n_jobs)
+
+    @property
+    def pairs(self) -> PairCounts:
+        """The counts."""
+        return self.counts
+
+    @property
+    def admitted(self) -> npt.NDArray[np.bool_]:
+        """Which states have the minimum weight, and with it an estimator; shape (states of all features,)."""
+        return self.counts.admitted(self.min_weight)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the equivalent sample size, the minimum weight of a state, and the estimators."""
+        return {"ess": self.ess, "min_weight": self.min_weight, "estimators": self}
 
     @property
     def n_parameters(self) -> int:

@@ -84,6 +84,11 @@ class SmoothRefit(Refit):
         """The effective degrees of freedom of every term."""
         return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
+    def facts(self) -> dict[str, Any]:
+        """Return the strengths of smoothing, and the effective degrees of freedom."""
+        settings = self.smoothness.settings
+        return {"smoothing": settings, "effective_degrees_of_freedom": sum(self.effective_degrees)}
+
     def complaint(self, vocabulary: Any) -> str:
         """Return why the fit is not what was asked for; nothing if it is."""
         if self.fit.converged and not self.smoothness.complete:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import log, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -150,6 +151,18 @@ class AveragedModel(JointModel):
             Member(share / total, ess, dict(zip(names, parents, strict=True)))
             for (ess, parents), share in found.items()
         )
+
+    def facts(self) -> dict[str, Any]:
+        """Return the equivalent sample sizes, how predictions are averaged, and the probabilities of arcs."""
+        shares = self.ess_shares
+        return {
+            "ess": float((shares * shares.index).sum()),
+            "ess_shares": shares,
+            "exact": self.exact,
+            "draws": self.averaging.draws,
+            "n_drawn": None if self.exact else len(self.members),
+            "arcs": self.arcs,
+        }
 
     @property
     def exact(self) -> bool:
