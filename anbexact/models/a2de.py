@@ -17,7 +17,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
 from anbexact.models.aode import AODEPosterior, PairCounts, count_pairs
-from anbexact.models.estimator_average import AveragedEstimators, EstimatorAverage
+from anbexact.models.estimator_average import AnDE, EstimatorAverage
 from anbexact.models.network.posterior import Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -151,7 +151,7 @@ class A2DEPosterior(EstimatorAverage):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class A2DE(AveragedEstimators):
+class A2DE(AnDE):
     """Averaged two-dependence estimators as a value: the model of :class:`~anbexact.classifiers.A2DEClassifier`.
 
     Attributes
@@ -184,7 +184,7 @@ class A2DE(AveragedEstimators):
         return self.counts.pairs
 
     def joint_weights(self, features: Sequence[int]) -> Weights:
-        """Return the weights of the joint states of some features; see :meth:`AveragedEstimators.joint_weights`."""
+        """Return the weights of the joint states of some features; see :meth:`AnDE.joint_weights`."""
         if len(features) < 3:
             return super().joint_weights(features)
         return self.counts.dense(*reversed(features)).transpose(2, 1, 0, 3)

@@ -16,7 +16,7 @@ from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
-from anbexact.models.estimator_average import AveragedEstimators, EstimatorAverage
+from anbexact.models.estimator_average import AnDE, EstimatorAverage
 from anbexact.models.network.posterior import Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -177,7 +177,7 @@ class AODEPosterior(EstimatorAverage):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AODE(AveragedEstimators):
+class AODE(AnDE):
     """Averaged one-dependence estimators as a value: the model of :class:`~anbexact.classifiers.AODEClassifier`.
 
     Attributes

@@ -80,7 +80,7 @@ class EstimatorAverage(ABC):
         return out
 
 
-class AveragedEstimators(JointModel):
+class AnDE(JointModel):
     """A model that averages estimators, each with one or two features as further parents of all others.
 
     ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.

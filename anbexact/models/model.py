@@ -21,7 +21,7 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.models.estimator_average import AveragedEstimators
+    from anbexact.models.estimator_average import AnDE
     from anbexact.models.family_sum import FamilySum
     from anbexact.models.logit.potentials import Potentials
     from anbexact.models.logit.predictions import LogitPosterior
@@ -132,7 +132,7 @@ class Model(ABC):
         return None
 
     @property
-    def estimators(self) -> AveragedEstimators | None:
+    def estimators(self) -> AnDE | None:
         """The model itself if it is an average of estimators whose counts determine it, such as AODE; else None."""
         return None
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats
 from anbexact.explanations.background import distributions
-from anbexact.models.estimator_average import AveragedEstimators
+from anbexact.models.estimator_average import AnDE
 from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import Counts, FamilyCounts
@@ -81,7 +81,7 @@ def described_terms(source: FamilySum, network: TableNetwork) -> list[dict[str, 
     return terms
 
 
-def described_average(model: AveragedEstimators) -> dict[str, Any]:
+def described_average(model: AnDE) -> dict[str, Any]:
     """Return an average of estimators as the page reads it: weights of joint states, and what is added to each.
 
     ``average.tables`` has the class, every set of as many features as an estimator depends on, and every set of one
@@ -109,7 +109,7 @@ def described_average(model: AveragedEstimators) -> dict[str, Any]:
     return found
 
 
-def average_bytes(model: AveragedEstimators) -> int:
+def average_bytes(model: AnDE) -> int:
     """Return how much of a page :func:`described_average` takes at most."""
     arities = model.pairs.arities.tolist()
     cells = sum(prod(chosen) for size in model.set_sizes for chosen in combinations(arities, size))

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers import DiscreteClassifier
-from anbexact.models.estimator_average import AveragedEstimators
+from anbexact.models.estimator_average import AnDE
 from anbexact.models.network.network import Network
 from anbexact.models.smooth.terms import strengths_text
 from anbexact.models.structure import Structure
@@ -200,7 +200,7 @@ def other_facts(found: Facts) -> list[str]:
 
 def _print_estimators(found: Facts) -> None:
     """Print what an average of estimators consists of."""
-    average: AveragedEstimators = found["estimators"]
+    average: AnDE = found["estimators"]
     features = ("one feature", "two features")[average.order - 1]
     n_features = len(average.vocabulary.features)
     number = f"{n_features:,}" if average.order == 1 else f"{math.comb(n_features, 2):,} pairs"

@@ -1,4 +1,4 @@
-"""A stranger's classifier, whose model is no network, is printed, shown and reported by the facts that it has."""
+"""Every classifier is printed, shown and reported by the facts that it has: also a stranger's that is no network."""
 
 import json
 from collections.abc import Hashable, Mapping
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anbexact.classifiers import RefittedClassifier
+from anbexact import NaiveBayesClassifier, RefittedClassifier
+from anbexact.classifiers.registry import named_classifiers, networks_of
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.datasets import load_iris
+from anbexact.datasets import load_iris, load_monks
 from anbexact.models.model import Model
 from anbexact.plots import ArcProbabilityDisplay, InformationDisplay, NetworkDisplay, PoolDisplay, SampleSizeDisplay
 from anbexact.report import arc_report, feature_report, panel, report, stability_report
@@ -137,3 +138,30 @@ def test_what_it_does_not_have_is_refused_in_a_sentence(stump, rows, tmp_path):
         PoolDisplay.from_estimator(stump)
     with pytest.raises(TypeError, match="a classifier of anbexact with a network"):
         RefittedClassifier(stump).fit(*rows)
+
+
+@pytest.mark.parametrize("name", [name for name in named_classifiers() if name != "pool"])
+def test_every_registered_classifier_tells_what_it_learned(name, capsys):
+    X, y = (part[::6] for part in load_monks(1))
+    classifier = named_classifiers()[name].estimator(n_jobs=1).fit(X, y)
+    print_learned(classifier)
+    assert y.name in capsys.readouterr().out
+    assert sample_sizes(classifier)
+    print_json(facts(classifier))
+    assert json.loads(capsys.readouterr().out)["class"] == y.name
+    assert 'class="anbexact"' in html(classifier)
+
+
+def test_tables_that_were_given_have_no_sample_sizes(rows, capsys):
+    given = RefittedClassifier(NaiveBayesClassifier(n_jobs=1)).fit(*rows).logit_.to_classifier()
+    assert sample_sizes(given) == "tables given"
+    assert not {"ess", "smoothing"} & set(facts(given))
+    print_learned(given)
+    assert "species -> every feature" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "networks"), [("tan", "tan"), ("fan", "fan"), ("gbn", "gbn"), ("anb", "anb")])
+def test_which_networks_are_searched(name, networks):
+    estimator = named_classifiers()[name].estimator
+    assert networks_of(estimator) == networks
+    assert networks_of(type("Own", (estimator,), {})) == networks
