@@ -155,7 +155,7 @@ class Model(ABC):
         - ``weights``, ``members``, ``biases`` and ``ridge`` of a pool.
 
         A fact of another name is shown as its name and its text, and written to JSON as it is. None means that the
-        fact is not known.
+        fact is not known. A fact that takes long to compute is a function without arguments.
         """
         return {"free_parameters": self.n_parameters}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anbexact import NaiveBayesClassifier, RefittedClassifier
+from anbexact import AdditiveClassifier, NaiveBayesClassifier, RefittedClassifier
 from anbexact.classifiers.registry import named_classifiers, networks_of
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.datasets import load_iris, load_monks
@@ -150,6 +150,17 @@ def test_every_registered_classifier_tells_what_it_learned(name, capsys):
     print_json(facts(classifier))
     assert json.loads(capsys.readouterr().out)["class"] == y.name
     assert 'class="anbexact"' in html(classifier)
+
+
+def test_what_takes_long_is_computed_only_where_it_is_shown(rows, capsys):
+    """The effective degrees of freedom can take longer than the fit; a page and a notebook do not show them."""
+    smooth = AdditiveClassifier(NaiveBayesClassifier(n_jobs=1), intervals=4, smooth=1.0).fit(*rows)
+    html(smooth)
+    report(smooth, *rows, folds=None).to_html()
+    assert "effective_degrees" not in vars(smooth.logit_.refitted)
+    print_learned(smooth)
+    degrees = facts(smooth)["refit"]["effective_degrees_of_freedom"]
+    assert f"{degrees:.1f} effective degrees of freedom" in " ".join(capsys.readouterr().out.split())
 
 
 def test_tables_that_were_given_have_no_sample_sizes(rows, capsys):

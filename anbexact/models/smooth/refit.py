@@ -85,9 +85,9 @@ class SmoothRefit(Refit):
         return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
     def facts(self) -> dict[str, Any]:
-        """Return the strengths of smoothing, and the effective degrees of freedom."""
-        settings = self.smoothness.settings
-        return {"smoothing": settings, "effective_degrees_of_freedom": sum(self.effective_degrees)}
+        """Return the strengths, and the effective degrees of freedom, which can take as long as the fit."""
+        strengths = self.smoothness.settings
+        return {"smoothing": strengths, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
 
     def complaint(self, vocabulary: Any) -> str:
         """Return why the fit is not what was asked for; nothing if it is."""

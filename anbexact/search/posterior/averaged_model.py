@@ -160,8 +160,8 @@ class AveragedModel(JointModel):
             "ess_shares": shares,
             "exact": self.exact,
             "draws": self.averaging.draws,
-            "n_drawn": None if self.exact else len(self.members),
-            "arcs": self.arcs,
+            "n_drawn": None if self.exact else lambda: len(self.members),
+            "arcs": lambda: self.arcs,
         }
 
     @property

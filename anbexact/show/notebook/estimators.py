@@ -56,7 +56,7 @@ def _average(classifier: DiscreteClassifier, facts: Facts) -> Markup:
     shares = shares[shares > LEAST_SHOWN].sort_values(ascending=False)
     sizes = ", ".join(f"{size:g} ({share:.1%})" for size, share in shares.items())
     text = f"{vocabulary.class_name}: complete rows are predicted by {how}; equivalent sample sizes: {sizes}."
-    arcs = averaged_arcs(facts["arcs"], vocabulary.used, vocabulary.class_name, augmented=True)
+    arcs = averaged_arcs(facts["arcs"](), vocabulary.used, vocabulary.class_name, augmented=True)
     return fragment(paragraph(text), arcs)
 
 

@@ -92,8 +92,13 @@ def facts(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return what was learned, for JSON; scores in nats, total."""
     found: dict[str, Any] = {}
     for name, value in facts_of(classifier).items():
-        found |= WRITTEN[name](value) if name in WRITTEN else {name: value}
+        found |= WRITTEN[name](value) if name in WRITTEN else {name: _computed(value)}
     return found
+
+
+def _computed(value: Any) -> Any:
+    """Return a fact; one that takes long is a function."""
+    return value() if callable(value) else value
 
 
 def _structure(structure: Structure) -> dict[str, Any]:
@@ -106,16 +111,16 @@ def _structure(structure: Structure) -> dict[str, Any]:
     }
 
 
-def _arcs(arcs: pd.DataFrame) -> dict[str, Any]:
+def _arcs(arcs: Callable[[], pd.DataFrame]) -> dict[str, Any]:
     shown = [
         {"parent": str(row.parent), "child": str(row.child), "probability": row.probability}
-        for row in arcs.itertuples()
+        for row in arcs().itertuples()
     ]
     return {"arcs": shown}
 
 
 def _refit(refit: Facts) -> dict[str, Any]:
-    return {"refit": {name: value for name, value in refit.items() if name not in ("chosen", "complaint")}}
+    return {"refit": {name: _computed(value) for name, value in refit.items() if name not in ("chosen", "complaint")}}
 
 
 def _nothing(_: Any) -> dict[str, Any]:
@@ -195,7 +200,7 @@ def print_learned(classifier: DiscreteClassifier) -> None:
 
 def other_facts(found: Facts) -> list[str]:
     """Return the facts that have no form of their own, as lines."""
-    return [f"{name.replace('_', ' ')}: {value}" for name, value in found.items() if name not in SHOWN]
+    return [f"{name.replace('_', ' ')}: {_computed(value)}" for name, value in found.items() if name not in SHOWN]
 
 
 def _print_estimators(found: Facts) -> None:
@@ -212,9 +217,9 @@ def _print_estimators(found: Facts) -> None:
 
 def _print_arcs(found: Facts) -> None:
     """Print how predictions are averaged, and the pairs of features that are joined with probability 1/2 or more."""
-    how = "sums over all networks" if found["exact"] else f"{found['n_drawn']:,} drawn networks"
+    how = "sums over all networks" if found["exact"] else f"{found['n_drawn']():,} drawn networks"
     print(f"{found['class']} -> every feature; predictions are {how}")
-    arcs = found["arcs"]
+    arcs = found["arcs"]()
     joined = arcs[arcs["adjacent"] >= LEAST_JOINED].sort_values("adjacent", ascending=False, kind="stable")
     pairs: dict[frozenset[Any], str] = {}
     for row in joined.itertuples():
@@ -266,8 +271,9 @@ def _print_refit(found: Facts) -> None:
     refit = found["refit"]
     likelihood = f"conditional log likelihood {refit['conditional_log_likelihood']:.3f} nats in total"
     if "smoothing" in refit:
+        degrees = refit["effective_degrees_of_freedom"]()
         print_wrapped(
-            f"refitted with smooth shapes: {refit['effective_degrees_of_freedom']:.1f} effective degrees of freedom, "
+            f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, "
             f"strengths {strengths_text(refit['smoothing'])}, {likelihood}"
         )
         return
