@@ -11,9 +11,11 @@ pages := $(wildcard README.md docs/*.md docs/*/*.md)
 # Each process takes whole files in turn, so that few kernels are compiled, or loaded, by two of them.
 SPREAD := --dist worksteal
 # Tests that reach most lines of the kernels on tables small enough for plain Python.
-kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py discretize networks/test_posterior.py explanations \
-    networks/test_aode.py selection/test_parents_children.py logit/test_logit.py classifiers/test_logit_fan.py \
-    $(addprefix search/test_,kdb.py mc_dag.py hill_climbing.py candidates.py ties.py forged_certificates.py))
+kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py tables/cuts models/network/test_posterior.py explanations \
+    models/test_aode.py rivals/selection/test_parents_children.py models/logit/test_logit.py \
+    $(addprefix rivals/test_,logit_fan.py mc_dag.py) \
+    $(addprefix search/,trees/test_kdb.py greedy/test_hill_climbing.py) \
+    $(addprefix search/exact/test_,candidates.py ties.py forged_certificates.py))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

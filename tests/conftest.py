@@ -5,7 +5,9 @@ import os
 import signal
 
 import pytest
+import scipy.linalg  # noqa: F401, so that its threads are limited too
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 from tiers import EXAMPLES, register_profiles, thinned
 
 from anbexact._runtime.share import share_of_machine
@@ -60,6 +62,10 @@ def _interrupts():
 
 @pytest.fixture(scope="session", autouse=True)
 def _machine():
-    """Let every worker of pytest use its part of the machine, since they run at the same time."""
-    with share_of_machine(int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))):
+    """Let every worker of pytest use its part of the machine, since they run at the same time.
+
+    Linear algebra has one thread: the matrices of tests are small, and threads that wait for each other keep
+    processors busy.
+    """
+    with share_of_machine(int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))), threadpool_limits(1, "blas"):
         yield

@@ -111,3 +111,26 @@ def problems(draw, min_features=1, max_features=4, max_rows=14, max_arity=3, min
 
 
 ess_values = st.sampled_from([0.1, 0.5, 1.0, 2.0, 7.3, 50.0])
+
+
+def numbered(edges):
+    """Edges between feature numbers as edges between names."""
+    return [(f"f{a}", f"f{b}") for a, b in edges]
+
+
+@st.composite
+def constrained_problems(draw, **kwargs):
+    """Draw a problem, and constraints that some network fulfils."""
+    problem = draw(problems(**kwargs))
+    pairs = [(a, b) for a in range(problem.n) for b in range(problem.n) if a != b]
+    order = draw(st.permutations(range(problem.n)))
+    required, forbidden = [], []
+    for a, b in pairs:
+        fate = draw(st.sampled_from(["free", "free", "free", "required", "forbidden"]))
+        if fate == "required" and order.index(a) < order.index(b):
+            required.append((a, b))
+        elif fate == "forbidden":
+            forbidden.append((a, b))
+    crowd = max([0, *(sum(child == b for _, b in required) for child in range(problem.n))])
+    max_parents = draw(st.none() | st.integers(crowd, 4))
+    return problem, {"max_parents": max_parents, "required": required, "forbidden": forbidden}

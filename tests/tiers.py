@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, settings
 
 EXAMPLES = {"quick": 4, "full": 60}
 """Examples that Hypothesis draws for a property, by tier."""
-ANY_CASES = 1
-"""Cases that the quick tier keeps of every test function, whatever their arguments."""
+MOST_CASES = 4
+"""Cases that the quick tier keeps of a test function at most."""
 
 
 def register_profiles():
@@ -47,16 +47,17 @@ def examples(count, *, quick=0, **others):
 def thinned(node_ids):
     """Return the node ids that the quick tier keeps, a set.
 
-    Of every test function it keeps ``ANY_CASES`` cases, or all, and then those that bring a value of an argument that
-    no case before has: a word of the id that is not a number, as seeds and sizes are. Cases come in the order of a
-    checksum of the node id, so that neither their number nor the order in the file decides which are kept.
+    Of every test function it keeps the first case, and of the others those that bring a value of an argument that no
+    case before has, up to ``MOST_CASES``: a word of the id that is not a number, as seeds and sizes are. Cases come
+    in the order of a checksum of the node id, so that neither their number nor the order in the file decides which
+    are kept.
     """
     kept = set()
     n_cases, seen = Counter(), defaultdict(set)
     for node_id in sorted(node_ids, key=lambda node_id: crc32(node_id.encode())):
         function, _, arguments = node_id.partition("[")
         words = {word for word in arguments.removesuffix("]").split("-") if re.search("[^0-9.e]", word)}
-        if n_cases[function] < ANY_CASES or not words <= seen[function]:
+        if n_cases[function] == 0 or (n_cases[function] < MOST_CASES and not words <= seen[function]):
             kept.add(node_id)
             n_cases[function] += 1
             seen[function] |= words

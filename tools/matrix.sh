@@ -13,9 +13,9 @@ names=("$@")
 oldest_python=3.11
 root=build/matrix
 tests=(
-    tests/tables tests/datasets tests/scores/test_score_formulas.py tests/search/test_search.py
-    tests/search/test_branch_and_cut.py tests/networks/test_posterior.py tests/classifiers/test_classifiers.py
-    tests/classifiers/test_sklearn_checks.py tests/persistence tests/adapters tests/logit/test_mnlogit.py
+    tests/tables tests/datasets tests/scores/test_score_formulas.py tests/search/exact/test_search.py
+    tests/search/exact/test_branch_and_cut.py tests/models/network/test_posterior.py tests/classifiers/test_classifiers.py
+    tests/classifiers/test_sklearn_checks.py tests/files tests/adapters
 )
 
 say() { printf '\n== %s\n' "$*"; }

@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.units import with_article
 from anbexact._runtime.warn import warn
-from anbexact.adapters.deploy.refusals import named
-from anbexact.classifiers.base import NetworkClassifier
-from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.models.family_sum import FamilySum
 from anbexact.models.logit.potentials import Potentials
-from anbexact.models.logit.predictions import LogitPosterior
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import ConditionalTable
 from anbexact.tables.frames.text_quantities import TextQuantity
@@ -159,41 +157,47 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
         If it models columns by densities, a column contains dates, durations or similar values, or two names are the
         same text.
     """
-    model = sum_over_families(classifier, what)
-    if isinstance(model, NetworkClassifier):
-        terms = _tables_as_terms(model.model_.discrete())
-        return _form(model.reader_, what, terms, terms)
-    complete = _potentials_as_terms(model.potentials, model.vocabulary.features)
+    found, reader = sum_over_families(classifier, what)
     try:
-        summing = _tables_as_terms(model.summing_network)
+        terms, obstacle = _tables_as_terms(found.network), ""
     except (ValueError, MemoryError) as error:
-        return _form(model.origin.reader, what, complete, None, str(error))
-    return _form(model.origin.reader, what, complete, summing)
+        terms, obstacle = None, str(error)
+    if terms is not None and found.network is classifier.model_:
+        return _form(reader, what, terms, terms)
+    complete = _potentials_as_terms(found.potentials, reader.vocabulary.features)
+    return _form(reader, what, complete, terms, obstacle)
 
 
-def sum_over_families(classifier: Any, what: str) -> NetworkClassifier | LogitPosterior:
-    """Return a fitted network with conditional tables, or the logistic regression that a classifier is.
+def sum_over_families(classifier: Any, what: str) -> tuple[FamilySum, Reader]:
+    """Return the log odds of a fitted classifier as a sum of functions, and how the classifier reads frames.
 
     Raises
     ------
     NotFittedError, TypeError, ValueError
         For other classifiers, as :func:`scoring_form` does.
     """
-    if isinstance(classifier, NetworkClassifier):
+    if hasattr(classifier, "fit"):
         check_is_fitted(classifier)
-        if not isinstance(classifier.model_, TableNetwork):
-            raise ValueError(
-                f"{what} cannot carry the universal measures of {type(classifier).__name__}, which are densities: "
-                "export the classifier that its to_discrete() returns"
-            )
-        return classifier
-    model = classifier.to_logit() if isinstance(classifier, RefittedClassifier) else classifier
-    if not isinstance(model, LogitPosterior):
+    if getattr(classifier, "universal_score_", None) is not None:
+        raise ValueError(
+            f"{what} cannot carry the universal measures of {type(classifier).__name__}, which are densities: "
+            "export the classifier that its to_discrete() returns"
+        )
+    try:
+        return classifier.model_.family_sum(), classifier.reader_
+    except (AttributeError, TypeError):
         raise TypeError(
             f"{what} takes a fitted network, a refitted classifier or a LogitModel of anbexact, all of them sums "
             f"over the families of one network, not {named(classifier)}"
-        )
-    return model
+        ) from None
+
+
+def named(given: object) -> str:
+    """Return the kind of an object with its article; of a pool, also what to pass instead."""
+    text = with_article(type(given).__name__)
+    if hasattr(given, "to_logit") and not hasattr(given, "discrete_form"):
+        text += ": pass its to_logit().to_classifier(), one network with the same posterior"
+    return text
 
 
 def _form(

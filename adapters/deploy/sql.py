@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite, prod
@@ -15,11 +15,10 @@ import numpy.typing as npt
 from anbexact._runtime.warn import warn
 from anbexact.adapters.deploy.scoring_form import sum_over_families
 from anbexact.adapters.deploy.sql_dialects import DIALECTS, Dialect, quoted
-from anbexact.classifiers.base import NetworkClassifier
 from anbexact.models.logit.potentials import Potential, Potentials
-from anbexact.models.network.network import TableNetwork
-from anbexact.models.parameters.tables import ConditionalTable
+from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.tables.frames.text_quantities import TextQuantity
+from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import Vocabulary
 
 Logs = npt.NDArray[np.float64]
@@ -78,15 +77,11 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}, not {dialect!r}")
-    model = sum_over_families(classifier, "to_sql")
-    if isinstance(model, NetworkClassifier):
-        query = _Query(model.model_.discrete(), DIALECTS[dialect], model.handle_missing_)
-    else:
-        rules = model.origin.reader.missing_rules
-        try:
-            query = _Query(model.summing_network, DIALECTS[dialect], rules)
-        except (ValueError, MemoryError):
-            query = _Query(model.network, DIALECTS[dialect], rules, model.potentials)
+    found, reader = sum_over_families(classifier, "to_sql")
+    try:
+        query = _Query(reader, DIALECTS[dialect], found.network.tables, ())
+    except (ValueError, MemoryError):
+        query = _Query(reader, DIALECTS[dialect], {}, found.potentials)
     return query.text(table, keep)
 
 
@@ -152,19 +147,19 @@ def _merged(terms: Sequence[_Term], most_places: int) -> list[_Term]:
 
 @dataclass(frozen=True)
 class _Query:
-    """The query of a network in a dialect; ``rules`` say what becomes of missing cells.
+    """The query of a class posterior in a dialect, whose cells are read like frames.
 
-    If ``potentials`` are given, they are added up instead of the logarithms of the network's tables.
+    Added up are the logarithms of ``tables``, of a network, or ``potentials``, which sum out no missing cells.
     """
 
-    network: TableNetwork
+    reader: Reader
     dialect: Dialect
-    rules: Mapping[Hashable, str]
-    potentials: Potentials | None = None
+    tables: Tables
+    potentials: Potentials
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return self.network.vocabulary
+        return self.reader.vocabulary
 
     def text(self, table: str, keep: Sequence[str]) -> str:
         """Return the query: codes of cells, places in tables, logs of classes, and their normalisation."""
@@ -241,10 +236,10 @@ class _Query:
         if name in self.vocabulary.left_out:
             return "0"
         cell = self.name(name)
-        own_state = self.rules[name] == "own_state" and name in self.vocabulary.own_missing
+        own_state = self.reader.missing_rules[name] == "own_state" and name in self.vocabulary.own_missing
         gap = str(self.vocabulary.missing_code(name)) if own_state else "NULL"
         values = self.vocabulary.values(name)
-        cuts = self.network.cut_points.get(name)
+        cuts = self.reader.cut_points.get(name)
         if cuts is not None:
             return self.interval(name, cell, cuts, gap)
         cases = [f"WHEN {cell} IS NULL THEN {gap}"]
@@ -301,10 +296,8 @@ class _Query:
 
         The logs are ln P(class, observed features), less those of the first class.
         """
-        if self.potentials is None:
-            terms = [self.term(table) for table in self.network.tables.values()]
-        else:
-            terms = [self.term_of_potential(potential) for potential in self.potentials]
+        terms = [self.term(table) for table in self.tables.values()]
+        terms += [self.term_of_potential(potential) for potential in self.potentials]
         alike = [term.place for term in terms if not term.logs.any()]
         terms = _merged([term for term in terms if term.logs.any()], self.dialect.most_places)
         places = [f"{term.place} AS p{j}" for j, term in enumerate(terms)]
@@ -362,6 +355,6 @@ class _Query:
         """Return a feature and all features below it; the class, which is known, is not a way down."""
         found = [name]
         for one in found:
-            children = (child for child, table in self.network.tables.items() if one in table.parents)
+            children = (child for child, table in self.tables.items() if one in table.parents)
             found += [child for child in children if child not in found and child != self.vocabulary.class_name]
         return found

@@ -21,16 +21,14 @@ from collections.abc import Hashable
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
-from anbexact.adapters.deploy.refusals import named
 from anbexact.adapters.files.safe_names import (
     describe_names,
     names_path,
@@ -41,11 +39,13 @@ from anbexact.adapters.files.safe_names import (
     restored,
     safe_names,
 )
-from anbexact.adapters.pgmpy.networks import States, Tables, from_pgmpy, read_network, to_pgmpy
+from anbexact.adapters.pgmpy.networks import States, Tables, discrete_form, from_pgmpy, read_network, to_pgmpy
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.classifiers.has_network import HasNetwork
 from anbexact.files.atomic import check_place, write_atomically
 from anbexact.tables.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -63,7 +63,7 @@ BYTES_TO_READ = {"BIF": 60, "XMLBIF": 10, "XDSL": 10}
 """Memory that pgmpy's readers need, in bytes per byte of the file, measured."""
 
 
-def to_file(classifier: HasNetwork, path: str | Path) -> None:
+def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path) -> None:
     r"""Write a fitted classifier's network to a file for other programs, and the meaning of its names to a second
     one.
 
@@ -117,12 +117,9 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
     >>> from_file(path).predict(X[:2])
     array(['setosa', 'setosa'], dtype='<U10')
     """
-    if not isinstance(classifier, HasNetwork):
-        raise TypeError(f"to_file takes a classifier of anbexact, not {named(classifier)}")
-    check_is_fitted(classifier)
     path = Path(path)
+    source = discrete_form(classifier, "to_file")
     kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")
-    source = classifier.discrete_form()
     vocabulary = source.vocabulary_
     names = dict(zip(vocabulary.names, safe_names(vocabulary.names, "x"), strict=True))
     states = {

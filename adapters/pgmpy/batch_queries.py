@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from anbexact._kernels.posterior import PROBABILITY
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
 from anbexact.adapters.pgmpy.networks import read_network
-from anbexact.classifiers.has_network import HasNetwork
 from anbexact.models.network.elimination import Elimination
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import discretise
@@ -26,6 +24,8 @@ from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
+
+    from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 
 __all__ = ["MostProbableExplanations", "most_probable_explanations", "posterior"]
 
@@ -50,7 +50,7 @@ class MostProbableExplanations(NamedTuple):
 
 
 def posterior(
-    network: DiscreteBayesianNetwork | HasNetwork,
+    network: DiscreteBayesianNetwork | NetworkClassifier | RefittedClassifier,
     targets: Hashable | Sequence[Hashable],
     evidence: Any,
     *,
@@ -149,7 +149,10 @@ def posterior(
 
 
 def most_probable_explanations(
-    network: DiscreteBayesianNetwork | HasNetwork, evidence: Any, *, n_jobs: int | None = None
+    network: DiscreteBayesianNetwork | NetworkClassifier | RefittedClassifier,
+    evidence: Any,
+    *,
+    n_jobs: int | None = None,
 ) -> MostProbableExplanations:
     """Return, for every row of a frame, the jointly most probable states of all nodes that are not observed.
 
@@ -241,10 +244,9 @@ class _Asked:
         return codes, pd.RangeIndex(codes.shape[1]) if own_index is None else own_index
 
 
-def _read(network: DiscreteBayesianNetwork | HasNetwork) -> _Asked:
-    if isinstance(network, HasNetwork):
-        check_is_fitted(network)
-        source = network.discrete_form().model_.discrete()
+def _read(network: DiscreteBayesianNetwork | NetworkClassifier | RefittedClassifier) -> _Asked:
+    if hasattr(network, "discrete_form"):
+        source = network.discrete_form().model_.to_network()
         tables = {name: source.tables[name] for name in source.vocabulary.names}
         return _Asked(source.vocabulary, source.cut_points, Elimination.of_tables(tables))
     of_nodes, states = read_network(network)

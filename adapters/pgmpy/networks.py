@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
-from anbexact.adapters.deploy.refusals import named
+from anbexact.adapters.deploy.scoring_form import named
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.classifiers.has_network import HasNetwork
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import ConditionalTable
 from anbexact.models.structure import Structure
 from anbexact.tables.cuts import interval_names
 from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -48,7 +49,7 @@ Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
 
 
-def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
+def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier) -> DiscreteBayesianNetwork:
     """Return a fitted classifier's network as a pgmpy ``DiscreteBayesianNetwork``.
 
     Nodes are the features in table order, then the class (with the name of ``y`` in ``fit``, else ``"class"``). A
@@ -91,10 +92,7 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     >>> network.states["jacket_color"]
     ['red', 'yellow', 'green', 'blue']
     """
-    if not isinstance(classifier, HasNetwork):
-        raise TypeError(f"to_pgmpy takes a classifier of anbexact, not {named(classifier)}")
-    check_is_fitted(classifier)
-    source = classifier.discrete_form().model_.discrete()
+    source = discrete_form(classifier, "to_pgmpy").model_.to_network()
     vocabulary, tables = source.vocabulary, source.tables
     nodes = _node_names(vocabulary.names)
     _check_memory(tables)
@@ -132,6 +130,20 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
         network.add_cpds(cpd)
     network.check_model()
     return network
+
+
+def discrete_form(classifier: Any, what: str) -> NetworkClassifier:
+    """Return a fitted classifier with conditional tables; ``what`` asks, for messages.
+
+    Raises
+    ------
+    NotFittedError, TypeError, ValueError
+        For a classifier that is not fitted, or whose posterior is not that of a network.
+    """
+    if not hasattr(classifier, "discrete_form"):
+        raise TypeError(f"{what} takes a classifier of anbexact, not {named(classifier)}")
+    found: NetworkClassifier = classifier.discrete_form()
+    return found
 
 
 def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedStructureClassifier:

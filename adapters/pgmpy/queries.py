@@ -13,8 +13,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.adapters.pgmpy.networks import States, Tables, check_node, read_network
-from anbexact.classifiers import DiscreteClassifier
-from anbexact.classifiers.has_network import HasNetwork
+from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier
 from anbexact.models.network.evidence import code_evidence, posterior_of_logs, read_evidence
 from anbexact.models.network.explain import class_code
 from anbexact.models.network.posterior import Posterior
@@ -115,7 +114,7 @@ def _posterior_of_classifier(
     own_class = classifier.vocabulary_.class_name
     if class_name is None or class_name == own_class:
         return classifier.query(evidence)
-    if not isinstance(classifier, HasNetwork):
+    if not hasattr(classifier, "discrete_form"):
         raise TypeError(
             f"{type(classifier).__name__} provides the posterior of its class only, not of {class_name!r}"
         )
@@ -136,7 +135,7 @@ def _posterior_of_classifier(
 
 
 def d_separated(
-    network: nx.DiGraph[Any] | HasNetwork | Structure,
+    network: nx.DiGraph[Any] | NetworkClassifier | RefittedClassifier | Structure,
     x: Hashable | Iterable[Hashable],
     y: Hashable | Iterable[Hashable],
     given: Hashable | Iterable[Hashable] = (),
@@ -178,7 +177,7 @@ def d_separated(
     >>> d_separated(classifier.network_, "holding", "has_tie")
     False
     """
-    if isinstance(network, HasNetwork):
+    if hasattr(network, "discrete_form"):
         check_is_fitted(network)
         network = network.structure_
     if isinstance(network, Structure):

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
 from importlib import import_module
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact.classifiers import AveragedClassifier, NetworkClassifier
 from anbexact.models.network.posterior import Posterior
-from anbexact.models.network.table_draws import check_draws, drawn_tables
-from anbexact.models.parameters.counts import Counts, count_families
+from anbexact.models.network.table_draws import Draw, check_draws
 from anbexact.models.parameters.tables import Tables
-from anbexact.models.structure import Structure
 from anbexact.tables.frames.native_values import native
+
+if TYPE_CHECKING:
+    from anbexact.classifiers import AveragedClassifier, NetworkClassifier
 
 PACKAGES = ("arviz", "arviz_base")
 """Packages that have ``from_dict``; the second is the part of the first that contains data."""
-
-
-class Draw(NamedTuple):
-    """A draw: the structure, its equivalent sample size, and its tables."""
-
-    structure: Structure
-    ess: float
-    tables: Tables
 
 
 def to_arviz(
@@ -81,14 +72,13 @@ def to_arviz(
     check_is_fitted(classifier)
     count = check_draws(0.5, draws).draws
     rng = np.random.default_rng(random_state)
-    if isinstance(classifier, AveragedClassifier):
-        found, drawn = _Kept(classifier), _of_average(classifier, count, rng)
-    elif isinstance(classifier, NetworkClassifier):
-        found, drawn = _Kept(classifier), _of_network(classifier, count, rng)
-    else:
+    try:
+        drawn = classifier.model_.draw_tables(count, rng)
+    except (AttributeError, TypeError):
         raise TypeError(
             f"{type(classifier).__name__} has no posterior of tables: pass a network, or an average of some"
-        )
+        ) from None
+    found = _Kept(classifier)
     found.read(X, y)
     for draw in drawn:
         found.add(draw, rng)
@@ -100,7 +90,7 @@ class _Kept:
 
     def __init__(self, classifier: NetworkClassifier | AveragedClassifier) -> None:
         self.classifier, self.vocabulary = classifier, classifier.vocabulary_
-        self.averaged = isinstance(classifier, AveragedClassifier)
+        self.averaged = classifier.model_.learned is None
         self.codes: npt.NDArray[np.int16] | None = None
         self.classes: npt.NDArray[np.intp] | None = None
         self.posterior: dict[str, list[Any]] = {}
@@ -173,27 +163,6 @@ class _Kept:
             groups["log_likelihood"] = {"row": np.array([self.likelihood])}
         kept = {name for variables in groups.values() for name in variables}
         return groups, self.coords, {name: dims for name, dims in self.dims.items() if name in kept}
-
-
-def _of_network(classifier: NetworkClassifier, count: int, rng: np.random.Generator) -> Iterator[Draw]:
-    """Yield draws of the tables of a network."""
-    grounds, structure = classifier.model_.grounds, classifier.structure_
-    smoothing, counts = grounds.smoothing, classifier.model_.counts
-    if smoothing is None or counts is None:
-        raise ValueError(grounds.note)
-    for _ in range(count):
-        yield Draw(structure, classifier.ess_, drawn_tables(counts, smoothing, rng))
-
-
-def _of_average(classifier: AveragedClassifier, count: int, rng: np.random.Generator) -> Iterator[Draw]:
-    """Yield draws of structures, each with draws of its tables."""
-    model = classifier.model_
-    known: dict[tuple[tuple[Hashable, tuple[Hashable, ...]], ...], Counts] = {}
-    for ess, structure in model.draw(count, rng):
-        key = tuple(structure.parents.items())
-        if key not in known:
-            known[key] = count_families(model.table, structure)
-        yield Draw(structure, ess, drawn_tables(known[key], ess, rng))
 
 
 def _from_dict() -> Any:

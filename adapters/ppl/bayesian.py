@@ -13,10 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.units import with_article
-from anbexact.classifiers.base import NetworkClassifier
-from anbexact.models.logit.model import LogitModel
-from anbexact.models.network.network import TableNetwork
-from anbexact.models.smooth.refit import SmoothRefit
+from anbexact.models.logit.refit import Shifts
 from anbexact.tables.labels import read_labels
 from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import check_weights
@@ -70,13 +67,14 @@ def network_sites(
         If its tables are not means of Dirichlet posteriors; for a variable in ``replace`` or a class in ``y`` that
         does not exist; or if there are too many completions.
     """
-    if not isinstance(classifier, NetworkClassifier):
+    if hasattr(classifier, "fit"):
+        check_is_fitted(classifier)
+    network = getattr(classifier, "model_", None)
+    if network is None or network.learned is not network:
         raise TypeError(f"a fitted network of anbexact is needed, not {with_article(type(classifier).__name__)}")
-    check_is_fitted(classifier)
     check_choice("tables", tables, ("prior", "posterior"))
-    network = classifier.model_
     smoothing, counts = network.grounds.smoothing, network.grounds.counts
-    if not isinstance(network, TableNetwork) or smoothing is None or counts is None:
+    if smoothing is None or counts is None:
         raise ValueError(
             "the conditional tables must be means of Dirichlet posteriors: use parameters='eap', and cut columns of "
             "measurements instead of measuring them"
@@ -104,9 +102,7 @@ def network_sites(
     return NetworkSites(concentrations, sites, *_likelihood(codes, weights, concentrations, parents))
 
 
-def _rows(
-    classifier: NetworkClassifier, X: Any, y: Any, sample_weight: Any
-) -> tuple[Mapping[Hashable, Positions], Floats]:
+def _rows(classifier: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Mapping[Hashable, Positions], Floats]:
     """Return the codes of all variables by row, negative where missing, and the weights."""
     vocabulary = classifier.vocabulary_
     codes = classifier.reader_.codes(X).astype(np.int64)
@@ -187,32 +183,7 @@ def _needed(known: Mapping[Hashable, int], parents: Mapping[Hashable, tuple[Hash
     return needed
 
 
-@dataclass(frozen=True, eq=False)
-class LogitSites:
-    """A refit as a Bayesian multinomial regression: ``P(c | row) ∝ exp(base + Σ_k shift[cells[row, k], c])``.
-
-    The shifts of a term are ``spread @ z @ contrasts.T`` with standard normal z.
-
-    Attributes
-    ----------
-    base, weights : (rows, classes) arrays
-        The log odds without shifts, and the weight of each row with each class.
-    cells : (rows, terms) int64 array
-        The cells of every row, numbered over all terms.
-    spreads : mapping of site to (cells, cells) array
-        A root of the prior covariance of the cells of every term.
-    contrasts : (classes, columns) array
-        The meaning of the columns of z: the classes, or orthonormal contrasts of the classes that sum to 0.
-    """
-
-    base: Floats
-    weights: Floats
-    cells: Positions
-    spreads: Mapping[str, Floats]
-    contrasts: Floats
-
-
-def logit_sites(model: Any) -> LogitSites:
+def logit_sites(model: Any) -> Shifts:
     """Return the rows and the prior of a refit.
 
     Raises
@@ -222,7 +193,7 @@ def logit_sites(model: Any) -> LogitSites:
     ValueError
         If it was not refitted, or was refitted without a prior.
     """
-    if not isinstance(model, LogitModel):
+    if not hasattr(model, "refitted"):
         raise TypeError(
             "a LogitModel is needed, such as to_logit(classifier).refit(X, y), not "
             f"{with_article(type(model).__name__)}"
@@ -230,20 +201,4 @@ def logit_sites(model: Any) -> LogitSites:
     found = model.refitted
     if found is None or not found.l2 > 0:
         raise ValueError("the regression has no prior: call refit(X, y) with l2 above 0 first")
-    if isinstance(found, SmoothRefit):
-        problem = found.problem
-        precisions = problem.precisions(found.smoothness.strengths)
-        roots = [np.linalg.inv(np.linalg.cholesky(precision)).T for precision in precisions]
-        names = [f"shifts of {', '.join(map(str, term.features))}" for term in problem.terms]
-        s = problem.n_classes
-        contrasts = np.linalg.qr(np.eye(s)[:, 1:] - 1 / s)[0]
-        spreads = dict(zip(names, roots, strict=True))
-        return LogitSites(problem.base, problem.weights, problem.cells.astype(np.int64), spreads, contrasts)
-    design = found.design
-    base = design.sums(found.potentials) - design.by_row(found.fit.shift)
-    spreads = {
-        f"shifts of P({child} | {', '.join(map(str, model.structure.parents[child]))})": np.eye(len(own))
-        / found.l2**0.5
-        for child, own in zip(design.families, design.observed, strict=True)
-    }
-    return LogitSites(base, design.weights, design.cells.astype(np.int64), spreads, np.eye(design.n_classes))
+    return found.as_shifts(model.structure)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact.classifiers.base import NetworkClassifier
-from anbexact.classifiers.fitted_pool import FittedPool
-from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.models.logit.model import LogitModel
-from anbexact.models.logit.potentials import network_potentials
-from anbexact.models.smooth.refine import check_intervals, refined_network
 
 if TYPE_CHECKING:
+    from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
     from anbexact.models.pool.logit import PooledLogit
 
 __all__ = ["LogitModel", "to_logit"]
@@ -32,12 +27,12 @@ def to_logit(
 
 @overload
 def to_logit(
-    classifier: FittedPool, X: Any = None, sample_weight: Any = None, *, intervals: int | None = None
+    classifier: PooledClassifier, X: Any = None, sample_weight: Any = None, *, intervals: int | None = None
 ) -> PooledLogit: ...
 
 
 def to_logit(
-    classifier: NetworkClassifier | RefittedClassifier | FittedPool,
+    classifier: NetworkClassifier | RefittedClassifier | PooledClassifier,
     X: Any = None,
     sample_weight: Any = None,
     *,
@@ -96,24 +91,13 @@ def to_logit(
     >>> round(logit.log_likelihood(X, y)), round(refitted.log_likelihood(X, y))
     (-423, -3)
     """
-    if isinstance(classifier, RefittedClassifier):
-        if intervals is not None:
-            raise TypeError("intervals go with the network that is refitted: pass the classifier's estimator_")
-        return classifier.to_logit()
-    if isinstance(classifier, FittedPool):
-        if intervals is not None:
-            raise TypeError("intervals go with a network: a pool has those of its members")
-        check_is_fitted(classifier)
-        return classifier.to_logit()
-    if not isinstance(classifier, NetworkClassifier):
+    if not hasattr(classifier, "to_logit"):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
-    origin = replace(classifier.discrete_form().origin(), learned=classifier.model_)
-    network = classifier.model_.discrete()
-    if intervals is not None:
-        if X is None:
-            raise ValueError("intervals are made of the rows: pass X, as in fit")
-        columns = origin.reader.cut_columns(X, sample_weight)
-        network = refined_network(network, columns, check_intervals(intervals))
-        origin = replace(origin.classifier_of(network).origin(), learned=classifier.model_)
-    return LogitModel(network, origin, network_potentials(network.tables, network.structure))
+    if intervals is None:
+        return classifier.to_logit()
+    if hasattr(classifier, "estimator_"):
+        raise TypeError("intervals go with the network that is refitted: pass the classifier's estimator_")
+    if hasattr(classifier, "estimators_"):
+        raise TypeError("intervals go with a network: a pool has those of its members")
+    return classifier.to_logit(X, sample_weight, intervals=intervals)

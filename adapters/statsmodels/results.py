@@ -15,7 +15,8 @@ from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
 from anbexact.models.logit.design import Design, RowOrder
-from anbexact.models.logit.identification import MOST_DESIGN, design_matrix, identified
+from anbexact.models.logit.design_frame import DesignRows, design_rows
+from anbexact.models.logit.identification import MOST_DESIGN, design_matrix, independent_columns
 
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
@@ -73,6 +74,11 @@ def mnlogit_result(model: LogitModel) -> Any:
     """
     refitted = model.refitted
     if refitted is None:
+        if model.given:
+            raise ValueError(
+                "the coefficients were estimated elsewhere, so that there are no standard errors or tests here: fit "
+                "to_mnlogit(X, y) for those of statsmodels"
+            )
         raise ValueError(
             "the coefficients are those of the network, not a maximum of the likelihood, so that there are no "
             "standard errors or tests: refit with l2=0 first"
@@ -80,10 +86,15 @@ def mnlogit_result(model: LogitModel) -> Any:
     if refitted.l2 > 0:
         raise ValueError(
             f"the coefficients were fitted with a prior (l2 = {refitted.l2:.4g}), so that standard errors and tests "
-            "of maximum likelihood are not valid: refit with l2=0"
+            "of maximum likelihood are not valid: refit with l2=0; or use firth(X, y), which has intervals and tests "
+            "even if classes are separated"
         )
     if not refitted.fit.converged:
-        raise ValueError(f"the likelihood has no maximum, so statsmodels has no results: {model.convergence_message}")
+        raise ValueError(
+            f"the likelihood has no maximum, so statsmodels has no results: {model.convergence_message}. Finite "
+            "estimates with intervals and tests: firth(X, y), by Firth's penalised likelihood. Finite estimates "
+            "without them: refit(X, y, l2='auto'), by a prior, or to_mnlogit(X, y).fit_regularized(), by a lasso"
+        )
     if len(model.classes_) == 1:
         raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
     of_classes = refitted.design.weights.T
@@ -91,31 +102,44 @@ def mnlogit_result(model: LogitModel) -> Any:
     if absent:
         raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
     order = _row_order(refitted.design)
+    design = design_matrix(model)
+    kept = independent_columns(design)
+    rows = DesignRows(design[:, kept], model.terms.index[kept], refitted.design.weights, order)
+    unfitted = _mnlogit(model, rows)
+    start = _coefficients_on(model, rows.matrix)
+    return _results(unfitted, start, model)
+
+
+def unfitted_mnlogit(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> MNLogit:
+    """Return an unfitted ``MNLogit`` of rows; see :meth:`anbexact.adapters.LogitModel.to_mnlogit`."""
+    return _mnlogit(model, design_rows(model, X, y, sample_weight))
+
+
+def _mnlogit(model: LogitModel, rows: DesignRows) -> MNLogit:
+    """Return an unfitted model of rows, each repeated as often as its weight says."""
+    order = rows.order
     if not np.array_equal(order.weights, np.rint(order.weights)):
         raise ValueError(
             "some weights are not whole numbers: statsmodels' MNLogit ignores weights, and rows can only be repeated "
             "a whole number of times"
         )
-    n_rows, kept = int(order.weights.sum()), np.flatnonzero(identified(model))
-    free = (len(model.classes_) - 1) * len(kept)
-    needed = 8 * n_rows * len(kept)
+    n_rows, n_terms = int(order.weights.sum()), len(rows.terms)
+    free = (len(model.classes_) - 1) * n_terms
+    needed = 8 * n_rows * n_terms
     if needed > MOST_DESIGN or 2 * needed + 4 * 8 * free**2 > available_memory():
         raise MemoryError(
-            f"statsmodels needs dense arrays: the design of {n_rows:,} rows and {len(kept):,} terms would take "
+            f"statsmodels needs dense arrays: the design of {n_rows:,} rows and {n_terms:,} terms would take "
             f"{human_bytes(needed)}, the Hessian of {free:,} coefficients {human_bytes(8 * free**2)}"
         )
     repeated = np.repeat(np.arange(len(order.rows)), order.weights.astype(np.int64))
     index = order.index[repeated]
-    design = design_matrix(model)[:, kept]
-    start = _coefficients_on(model, design)
-    names = model.terms.index[kept]
-    exog = pd.DataFrame(design[order.rows[repeated]], index, names)
+    exog = pd.DataFrame(rows.matrix[order.rows[repeated]], index, rows.terms)
     labels = model.classes_.tolist()
     shown = list(map(str, labels)) if len({*map(str, labels)}) == len(labels) else list(map(repr, labels))
     categories = pd.Index(list(map(_Label, shown)), dtype=object)
     labelled = pd.Categorical.from_codes(order.classes[repeated], categories)
     endog = pd.Series(labelled, index, name=str(model.structure.class_name))
-    return _results(MNLogit(endog, exog), start, model)
+    return MNLogit(endog, exog)
 
 
 def _row_order(design: Design) -> RowOrder:

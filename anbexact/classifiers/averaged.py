@@ -18,8 +18,7 @@ from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.network.table_draws import check_draws
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
-from anbexact.search.posterior.averaged_intervals import averaged_intervals
-from anbexact.search.posterior.averaged_model import ESS_GRID, AveragedModel, Averaging
+from anbexact.search.posterior.averaged_model import ESS_GRID, AveragedModel, Averaging, averaged_intervals
 from anbexact.search.posterior.structure_posterior import PRIORS
 from anbexact.tables.prediction import check_choice
 from anbexact.tables.training import TrainingColumns

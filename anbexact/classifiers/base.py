@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from numbers import Real
@@ -21,6 +22,8 @@ from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.models.logit.model import LogitModel
+from anbexact.models.logit.potentials import network_potentials
 from anbexact.models.logit.predictions import Origin
 from anbexact.models.model import Model
 from anbexact.models.network.estimation import ESTIMATES, HIERARCHICAL, Estimation
@@ -30,6 +33,7 @@ from anbexact.models.network.table_draws import check_draws, explained_intervals
 from anbexact.models.parameters.counts import Counts, count_families
 from anbexact.models.parameters.hierarchical import Strengths
 from anbexact.models.parameters.tables import Tables
+from anbexact.models.smooth.refine import check_intervals, refined_network
 from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.scores.registry import SCORES, no_score
@@ -46,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from anbexact.models.em.record import EMRecord
-    from anbexact.models.logit.model import LogitModel
 
 
 def _check_ess(name: str, value: Any) -> None:
@@ -151,12 +154,13 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
     @property
     def conditional_tables_(self) -> Tables:
         """P(variable | parents) of every variable."""
-        if not isinstance(self.model_, TableNetwork):
+        tables: Tables | None = getattr(self.model_, "tables", None)
+        if tables is None:
             raise AttributeError(
                 "this classifier has densities instead of conditional tables, because its columns are continuous: "
                 "see densities_"
             )
-        return self.model_.tables
+        return tables
 
     @property
     def _estimation(self) -> Estimation:
@@ -349,9 +353,16 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     def to_logit(self, X: Any = None, sample_weight: Any = None, *, intervals: Any = None) -> LogitModel:
         """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""
-        from anbexact.adapters.statsmodels.logit import to_logit
-
-        return to_logit(self, X, sample_weight, intervals=intervals)
+        check_is_fitted(self)
+        origin = replace(self.discrete_form().origin(), learned=self.model_)
+        network = self.model_.discrete()
+        if intervals is not None:
+            if X is None:
+                raise ValueError("intervals are made of the rows: pass X, as in fit")
+            columns = origin.reader.cut_columns(X, sample_weight)
+            network = refined_network(network, columns, check_intervals(intervals))
+            origin = replace(origin.classifier_of(network).origin(), learned=self.model_)
+        return LogitModel(network, origin, network_potentials(network.tables, network.structure))
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
@@ -99,9 +99,7 @@ class LearnedFromGaps:
     def _climbs(self) -> tuple[Learned, list[Climb]]:
         """Return the chosen equivalent sample sizes, and the result of every start for which there was time."""
         firsts = {start: first_expected(self._expectation, start) for start in STARTS}
-        begun = firsts[STARTS[0]]
-        assert isinstance(begun, Expected)
-        learned = self._chosen(begun)
+        learned = self._chosen(cast(Expected, firsts[STARTS[0]]))
         climbs: list[Climb] = []
         for start in STARTS:
             if not (climbs and self._deadline.passed):

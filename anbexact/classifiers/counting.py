@@ -11,11 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.models.model import Model
 from anbexact.models.network.drift import Drift, measure_drift
-from anbexact.models.network.network import Network, TableNetwork
 from anbexact.tables.table import check_weights
-
-NOT_MERGED = "densities of a universal measure depend on the number of rows and cannot be counted separately"
 
 
 class Counting(TableClassifier):
@@ -32,10 +30,8 @@ class Counting(TableClassifier):
             If the network has no counts.
         """
         check_is_fitted(self)
-        if not isinstance(self.model_, TableNetwork):
-            raise ValueError(NOT_MERGED)
         empty = copy(self)
-        return empty._keep_network(self.model_.without_rows())
+        return empty._keep_network(self.model_.counted().without_rows())
 
     @all_or_nothing
     def merge(self, *others: Counting) -> Self:
@@ -62,13 +58,11 @@ class Counting(TableClassifier):
             score is a conditional likelihood, which does not follow from counts. In this case, nothing is added.
         """
         check_is_fitted(self)
-        network: Any = self.model_
+        model = self.model_
         for other in others:
             check_is_fitted(other)
-            if not isinstance(network, TableNetwork) or not isinstance(other.model_, TableNetwork):
-                raise ValueError(NOT_MERGED)
-            network = network.merge(other.model_)
-        return self._keep_network(network)
+            model = model.counted().merge(other.model_.counted())
+        return self._keep_network(model)
 
     def drift(self, X: Any, y: Any, sample_weight: Any = None) -> Drift:
         """Compare later rows with those that the classifier has counted, before ``partial_fit`` adds them.
@@ -107,18 +101,16 @@ class Counting(TableClassifier):
         the later rows are evidence against the arc x_wins -> top_left (-0.045 nats)
         """
         check_is_fitted(self)
-        if not isinstance(self.model_, TableNetwork):
-            raise ValueError(NOT_MERGED)
-        reader = self.reader_
+        network, reader = self.model_.counted(), self.reader_
         unseen, known = reader.unseen(X, y, sample_weight)
         weights = check_weights(sample_weight, len(known))
         if not (known & (weights > 0)).any():
             raise ValueError("no row can be compared: every row has a value or class that is not a state")
         rows = np.flatnonzero(known)
         part = (_safe_indexing(X, rows), _safe_indexing(y, rows), weights[rows])
-        return measure_drift(self.model_, reader.table(*part), unseen, float(weights[~known].sum()))
+        return measure_drift(network, reader.table(*part), unseen, float(weights[~known].sum()))
 
-    def _keep_network(self, network: Network) -> Self:
+    def _keep_network(self, network: Model) -> Self:
         """Store a network, keeping the record of the columns that were left out."""
         dropped = self.dropped_
         self.set_model(network)

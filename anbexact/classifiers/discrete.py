@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,6 +65,34 @@ class DiscreteClassifier(
     @abstractmethod
     def _threads(self) -> int | None:
         """Return the number of threads; None for all processors."""
+
+    def _read_by(self) -> DiscreteClassifier:
+        """Return the fitted classifier that read the table: of a refit its network, of a pool its first member."""
+        return self
+
+    def _begun_with(self) -> Any:
+        """Return the unfitted estimator that is learned first, which several members of a pool may share."""
+        return self
+
+    def _fitted_after(
+        self, learned: Callable[[Any], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
+    ) -> DiscreteClassifier:
+        """Return a fitted copy of this unfitted classifier.
+
+        Parameters
+        ----------
+        learned : callable
+            Returns a fitted copy of an estimator, always the same one of equal estimators.
+        rows : (X, y, weights)
+            What it is fitted to.
+        seconds : float
+            Time limit of what is fitted after :meth:`_begun_with`.
+        """
+        return learned(self)
+
+    def _ended_by(self, seconds: float) -> bool:
+        """Whether the fit was ended by ``seconds``, the limit of :meth:`_fitted_after`, not by a limit of its own."""
+        return False
 
     @property
     def vocabulary_(self) -> Vocabulary:

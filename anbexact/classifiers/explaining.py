@@ -116,7 +116,7 @@ class Explaining:
         X, background
             As for :meth:`explain_local`.
         """
-        from anbexact.explanations.overall import centred_values
+        from anbexact.explanations.shapley import centred_values
 
         return centred_values(self._family_sum(), self.reader_.codes(X), self._drawn(background), self._threads())
 
@@ -138,7 +138,7 @@ class Explaining:
             network, in nats, when no other feature is known; ``share``, that information divided by the entropy of
             the class.
         """
-        from anbexact.explanations.overall import explain_globally
+        from anbexact.explanations.shapley import explain_globally
 
         codes = None if X is None else self.reader_.codes(X)
         return explain_globally(self._family_sum(), codes, self._drawn(background), self._threads())

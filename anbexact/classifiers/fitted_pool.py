@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.pool.pool import Pool, PoolMember
 from anbexact.models.pool.weights import PoolWeights, shares
@@ -86,6 +85,9 @@ class FittedPool(DiscreteClassifier):
         """Return None: every member has its own number of threads."""
         return None
 
+    def _read_by(self) -> DiscreteClassifier:
+        return self.estimators_[0][1]._read_by()
+
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
         """P(class) when no feature is known, shape (classes,): the weighted mean over the members.
@@ -142,9 +144,4 @@ class FittedPool(DiscreteClassifier):
 
 def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:
     """Return the classifier that read the table: a refit's network, or that of a pool's first member."""
-    if isinstance(classifier, FittedPool):
-        return first_table_classifier(classifier.estimators_[0][1])
-    if isinstance(classifier, RefittedClassifier):
-        return classifier.estimator_
-    assert isinstance(classifier, TableClassifier)
-    return classifier
+    return cast(TableClassifier, classifier._read_by())

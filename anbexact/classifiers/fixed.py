@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.choosing.sample_size import later_corrected
@@ -89,7 +90,11 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
 
     @classmethod
     def from_network(
-        cls, network: TableNetwork, *, feature_names: Sequence[Hashable] | None = None, **parameters: Any
+        cls,
+        network: TableNetwork,
+        *,
+        feature_names: Sequence[Hashable] | npt.NDArray[Any] | None = None,
+        **parameters: Any,
     ) -> Self:
         """Return a fitted classifier of a network.
 

@@ -80,8 +80,7 @@ class MeasuredClassifier(NetworkClassifier):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        by_name = self.continuous if isinstance(self.continuous, str) else None
-        if isinstance(self.continuous, UniversalMeasure) or by_name == "universal":
+        if self._universal() is not None:
             for name, default in OF_TABLES.items():
                 value = getattr(self, name)
                 if value is not default and value != default:
@@ -89,20 +88,21 @@ class MeasuredClassifier(NetworkClassifier):
                         f"{name}={value!r} applies only with continuous='discretize', because a universal "
                         f"measure has its own score and estimates: leave it {default!r}"
                     )
-        elif by_name != "discretize":
+        elif not isinstance(self.continuous, str) or self.continuous != "discretize":
             raise ValueError(
                 f"continuous must be one of {', '.join(map(repr, CONTINUOUS))}, or a UniversalMeasure, not "
                 f"{self.continuous!r}"
             )
 
     def can_complete(self) -> bool:
-        return super().can_complete() and isinstance(self.continuous, str) and self.continuous == "discretize"
+        return super().can_complete() and self._universal() is None
 
     def _universal(self) -> UniversalMeasure | None:
         """Return how continuous columns are measured; None if they are discretised."""
         if isinstance(self.continuous, UniversalMeasure):
             return self.continuous
-        return UniversalMeasure() if self.continuous == "universal" else None
+        named = isinstance(self.continuous, str) and self.continuous == "universal"
+        return UniversalMeasure() if named else None
 
     def _undropped(self) -> Collection[Hashable]:
         universal = self._universal()

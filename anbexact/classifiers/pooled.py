@@ -40,7 +40,6 @@ from anbexact.classifiers.pooling.learning import (
     pool_weights,
 )
 from anbexact.classifiers.pooling.members import AUTO, Member, automatic_members, named_members
-from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights
 from anbexact.tables.class_weights import apply_class_weight, check_class_weight
@@ -283,10 +282,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         from anbexact.classifiers.pooling.common_states import common_network
         from anbexact.models.reading import DifferentReadingsError
 
-        first = fitted[0].estimator_ if isinstance(fitted[0], RefittedClassifier) else fitted[0]
-        settings = {name: getattr(first, name) for name in ("handle_unknown", "handle_missing", "n_jobs")}
         try:
-            return common_network(fitted, rows, settings)
+            return common_network(fitted, rows)
         except DifferentReadingsError:
             return None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
+from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -167,9 +169,30 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         super().set_params(**params)
         return self
 
-    def unfitted_network(self) -> Any:
+    def _begun_with(self) -> Any:
         """Return the unfitted network that is learned first: ``estimator``, or the default that None means."""
         return self._default_estimator() if self.estimator is None else self.estimator
+
+    def _fitted_after(
+        self, learned: Callable[[Any], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
+    ) -> Self:
+        X, y, weights = rows
+        own = inf if self.time_limit is None else self.time_limit
+        copy = clone(self).set_params(estimator=FrozenEstimator(learned(self._begun_with())))
+        copy.time_limit = None if min(seconds, own) == inf else min(seconds, own)
+        copy.fit(X, y, sample_weight=weights)
+        copy.time_limit = self.time_limit
+        copy.estimator = None if self.estimator is None else clone(self.estimator)
+        fitted: Self = copy
+        return fitted
+
+    def _ended_by(self, seconds: float) -> bool:
+        own = inf if self.time_limit is None else self.time_limit
+        refitted = self.logit_.refitted
+        return refitted is not None and seconds < own and not refitted.in_time
+
+    def _read_by(self) -> NetworkClassifier:
+        return self.estimator_
 
     def _default_estimator(self) -> NetworkClassifier:
         """Return the default network of ``estimator=None``."""
@@ -183,17 +206,18 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
     def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
         """Return the fitted network that will be refitted."""
-        estimator = self.unfitted_network()
+        estimator = self._begun_with()
         frozen = isinstance(estimator, FrozenEstimator)
         network = estimator.estimator if frozen else estimator
-        if not isinstance(network, NetworkClassifier):
+        if not can_be_refitted(network):
             made = f"{network.__name__}()" if isinstance(network, type) else "TANClassifier()"
             raise TypeError(
                 f"estimator must be a classifier of anbexact with a network, such as {made}, not {network!r}"
             )
         if frozen:
             check_is_fitted(network)
-            return network
+            already: NetworkClassifier = network
+            return already
         with later_corrected():
             learned: NetworkClassifier = clone(network).fit(X, y, sample_weight=sample_weight)
         return learned
@@ -263,3 +287,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     def _threads(self) -> int | None:
         """Return the number of threads of the network's classifier."""
         return self.to_logit().origin.n_jobs
+
+
+def can_be_refitted(estimator: Any) -> bool:
+    """Whether a classifier learns a network, from which a refit can start."""
+    return isinstance(estimator, NetworkClassifier)

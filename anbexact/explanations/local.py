@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,7 @@ import pandas as pd
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.displayed import Displayed
 from anbexact.explanations.background import distributions
-from anbexact.explanations.by_row import ByRow
-from anbexact.explanations.conditional_shapley import conditional_values
-from anbexact.explanations.shapley import ShapleyTables
+from anbexact.explanations.shapley import ShapleyTables, conditional_values
 from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.explain import compared_classes
 from anbexact.models.network.explanation_text import MOST_TERMS, WIDTH, cell_text, factor_text, wrapped
@@ -24,6 +22,33 @@ from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
 BASE = "(base)"
 HIDDEN = "(missing cells)"
+
+
+class ByRow:
+    """A dataclass of the rows, and of arrays whose first axis is that of the rows.
+
+    An index or a slice chooses rows by position. The result is one of the same kind, so that it can be printed and
+    tabulated as the whole can.
+    """
+
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows.index)
+
+    def __getitem__(self, place: int | slice) -> Self:
+        chosen = range(len(self))[place]
+        places = list(chosen) if isinstance(chosen, range) else [chosen]
+        parts: dict[str, Any] = {"rows": self.rows.at(places)}
+        for own in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, own.name)
+            if isinstance(value, np.ndarray):
+                parts[own.name] = value[places]
+        found: Self = replace(self, **parts)  # type: ignore[type-var]  # as above
+        return found
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[place] for place in range(len(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ import pandas as pd
 from anbexact._kernels.changes import changes_to_class, nearest_changes
 from anbexact._runtime.arrays import Bools
 from anbexact._runtime.tasks import run_on_rows
-from anbexact.explanations.elimination import arranged
+from anbexact.explanations.max_sum import arranged
 from anbexact.explanations.reasons import TOLERANCE
 from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.explain import class_code

@@ -14,9 +14,8 @@ from anbexact._kernels.max_sum import minimal_reasons, smallest_reasons
 from anbexact._runtime.arrays import Bools, Floats, Integers
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.tasks import run_on_rows
-from anbexact.explanations.by_row import ByRow
-from anbexact.explanations.elimination import arranged
-from anbexact.explanations.local import states_of
+from anbexact.explanations.local import ByRow, states_of
+from anbexact.explanations.max_sum import arranged
 from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.explanation_text import cell_text, wrapped
 from anbexact.tables.prediction import check_choice

@@ -20,10 +20,9 @@ from anbexact.models.logit.potentials import Floats, class_families, network_pot
 from anbexact.models.logit.prior_precision import Strength
 from anbexact.models.logit.refit import Refit
 from anbexact.models.network.network import Network, TableNetwork
-from anbexact.models.smooth.centre import drawn, naive_bayes
 from anbexact.models.smooth.fit import smooth_problem
 from anbexact.models.smooth.refit import RULES, SmoothRefit, check_smooth, smooth_potentials
-from anbexact.models.smooth.smoothness import Smoothness
+from anbexact.models.smooth.smoothness import Smoothness, drawn, naive_bayes
 from anbexact.models.smooth.terms import Axis, SmoothTerm
 from anbexact.models.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary

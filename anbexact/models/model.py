@@ -19,6 +19,8 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
     from anbexact.models.estimator_average import AnDE
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from anbexact.models.network.explanation_terms import Family
     from anbexact.models.network.network import Network, TableNetwork
     from anbexact.models.network.posterior import ClassPosterior
+    from anbexact.models.network.table_draws import Draw
     from anbexact.tables.reader import Reader
 
 
@@ -57,6 +60,11 @@ class Model(ABC):
     @abstractmethod
     def n_parameters(self) -> int:
         """Number of free parameters."""
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Number of free parameters; of smooth shapes, their effective degrees of freedom."""
+        return float(self.n_parameters)
 
     @abstractmethod
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
@@ -221,6 +229,28 @@ class Model(ABC):
             If the model has no counts to add to.
         """
         raise ValueError(f"rows cannot be added to {with_article(type(self).__name__)}: fit again with all rows")
+
+    def counted(self) -> TableNetwork:
+        """Return the network whose counts can be added up and compared with later rows: this model.
+
+        Raises
+        ------
+        ValueError
+            If the model has no counts of this kind.
+        """
+        raise ValueError(f"{with_article(type(self).__name__)} has no counts of families to add up or to compare")
+
+    def draw_tables(self, n: int, rng: np.random.Generator) -> Iterator[Draw]:
+        """Return an iterator over draws of conditional tables, and of structures, from their posterior.
+
+        Raises
+        ------
+        TypeError
+            If this kind of model has no such posterior.
+        ValueError
+            If this model has none.
+        """
+        raise TypeError(f"{with_article(type(self).__name__)} has no posterior of tables")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,7 +12,7 @@ from anbexact.scores import BoundedScore, SetScore, Universal
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import Candidates, candidate_lists
 from anbexact.search.exact.lattice import at_all_levels, set_scorer
-from anbexact.search.exact.means import ListMeans
+from anbexact.search.exact.parent_sets import ListMeans
 from anbexact.search.scoring.set_scores import prepare
 
 

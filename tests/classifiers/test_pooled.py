@@ -24,7 +24,7 @@ from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.choosing.sample_size import PREDICTED_WORSE, PredictedWorseWarning
 from anbexact.classifiers.pooling.learning import Record, cross_fit, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
-from anbexact.classifiers.pooling.shared_fits import SharedFits, ended_early
+from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.models.pool.weights import HeldOutLogs, fit_weights
 from anbexact.tables.frame_folds import frame_folds
@@ -301,7 +301,7 @@ class TestFit:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = fits.fitted(AdditiveClassifier(TWO[0][1], time_limit=own, smooth="evidence"), seconds)
-            assert ended_early(model, seconds) is ended
+            assert model._ended_by(seconds) is ended
             assert model.time_limit == own
             assert model.logit_.refitted.in_time is (own is None and seconds == inf)
 

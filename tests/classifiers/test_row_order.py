@@ -21,7 +21,7 @@ from anbexact.adapters import most_probable_explanations, posterior
 from anbexact.classifiers import AODEClassifier, AveragedANBClassifier
 from anbexact.conformal import FullConformalClassifier, SplitConformalClassifier
 from anbexact.datasets import load_anes96
-from anbexact.explanations.by_row import ByRow
+from anbexact.explanations.local import ByRow
 
 COLUMNS = ["PID", "ClinLR", "DoleLR", "age"]
 COSTS = [[0.0, 1.0], [2.0, 0.0]]

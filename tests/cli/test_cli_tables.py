@@ -850,13 +850,21 @@ class TestStatesThatLookMissing:
         terms = pd.read_csv(io.StringIO(out), keep_default_na=False).set_index("feature")
         assert terms["value"][["job", "level"]].tolist() == terms["state"][["job", "level"]].tolist() == ["NA", "1"]
 
-    def test_the_right_value(self, capsys):
-        job = np.repeat(["NA", "clerk", "nurse"], 50)
-        kind = np.where(np.tile(np.arange(50), 3) < np.repeat([43, 10, 12], 50), "yes", "no")
-        NaiveBayesClassifier(ess=1.0).fit(pd.DataFrame({"job": job}), kind).save("m.json")
-        Path("new.csv").write_text("job\nNA\n")
-        _, out, _ = run(capsys, "predict", "m.json", "new.csv", "--proba")
-        assert float(out.split(",")[-1]) == pytest.approx(0.858, abs=1e-3)  # the share of "yes" is .433
+    @pytest.mark.parametrize("word", ["NA", "?", "N/A", "nan", "null"])
+    def test_the_right_value(self, capsys, word):
+        """P(yes | job) = (N(job, yes) + 1/6) / (N(job) + 2/6), as the classes have 75 rows each: by hand."""
+        n_yes, n_no = {word: 36, "clerk": 20, "nurse": 19}, {word: 6, "clerk": 34, "nurse": 35}
+        jobs = [job for counts in (n_yes, n_no) for job, n in counts.items() for _ in range(n)]
+        model = NaiveBayesClassifier(ess=1.0).fit(pd.DataFrame({"job": jobs}), ["yes"] * 75 + ["no"] * 75)
+        model.save("m.json")
+        right = [217 / 254, 121 / 326, 115 / 326]  # .854, .371, .353
+        new = pd.DataFrame({"job": [word, "clerk", "nurse"]})
+        assert model.predict_proba(new)[:, 1].tolist() == pytest.approx(right, abs=1e-12)
+        for name in self.WRITERS:
+            WRITERS[name](new, name)
+            _, out, err = run(capsys, "predict", "m.json", name, "--proba")
+            assert pd.read_csv(io.StringIO(out))["P(yes)"].tolist() == pytest.approx(right, abs=1e-12), name
+            assert err == ""
 
     @pytest.mark.parametrize("word", ["NA", ""])
     def test_report(self, capsys, word):

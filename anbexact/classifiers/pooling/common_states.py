@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from anbexact.classifiers.discrete import DiscreteClassifier
@@ -14,12 +15,9 @@ from anbexact.models.parameters.counts import count_families
 from anbexact.models.reading import common_refinement
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
-from anbexact.tables.reader import Reader
 
 
-def common_network(
-    models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Any], settings: Mapping[str, Any]
-) -> FixedStructureClassifier:
+def common_network(models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Any]) -> FixedStructureClassifier:
     """Return a naive Bayes on the common refinement of the members' states, estimated from rows.
 
     Parameters
@@ -27,9 +25,7 @@ def common_network(
     models : sequence of classifiers
         Fitted.
     rows : (X, y, weights)
-        The rows to which they were fitted.
-    settings : mapping
-        How missing and unknown cells are treated, and the number of threads.
+        The rows to which they were fitted. They are read as the first one reads them.
 
     Raises
     ------
@@ -37,15 +33,12 @@ def common_network(
         If the members have no common states.
     """
     common = common_refinement([model.model_.reading for model in models])
-    vocabulary, first = common.vocabulary, models[0]
-    reader = Reader(
-        fitted_by=type(first).__name__,
-        feature_names=getattr(first, "feature_names_in_", None),
+    vocabulary, first = common.vocabulary, models[0]._read_by()
+    reader = replace(
+        first.reader_,
         vocabulary=vocabulary,
         cut_points=common.cut_points,
-        handle_unknown=settings["handle_unknown"],
-        handle_missing=settings["handle_missing"],
-        missing_rules=vocabulary.missing_rules(settings["handle_missing"]),
+        missing_rules=vocabulary.missing_rules(first.reader_.handle_missing),
         class_weight=None,
     )
     with warnings.catch_warnings():
@@ -57,5 +50,11 @@ def common_network(
     network = TableNetwork.from_counts(
         vocabulary, structure, counts, common.cut_points, Estimation(BDeu(1.0), 1.0, 1.0)
     )
-    names = getattr(first, "feature_names_in_", None)
-    return FixedStructureClassifier.from_network(network, feature_names=names, ess=1.0, **settings)
+    return FixedStructureClassifier.from_network(
+        network,
+        feature_names=reader.feature_names,
+        ess=1.0,
+        handle_unknown=reader.handle_unknown,
+        handle_missing=reader.handle_missing,
+        n_jobs=first._threads(),
+    )

@@ -22,8 +22,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pooling.members import Member
-from anbexact.classifiers.pooling.shared_fits import SharedFits, ended_early, network_key
-from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.pooling.shared_fits import SharedFits, network_key
 from anbexact.models.pool.weights import LEAST_LOG, HeldOutLogs, PoolWeights, finite_logs, fit_pool, fit_weights
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.native_values import native
@@ -111,8 +110,7 @@ def known_labels(target: Column, weights: Weights, estimators: Sequence[Discrete
     occurring = [names[code] for code in np.unique(codes[(weights > 0) & (codes >= 0)])]
     declared = list(names) if target.declared else []
     for estimator in estimators:
-        reading = estimator.unfitted_network() if isinstance(estimator, RefittedClassifier) else estimator
-        declared += (getattr(reading, "categories", None) or {}).get(target.name, ())
+        declared += (getattr(estimator._begun_with(), "categories", None) or {}).get(target.name, ())
     return list(dict.fromkeys([*occurring, *map(native, declared)]))
 
 
@@ -175,7 +173,7 @@ def cross_fit(
                 with record.timed(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     model = fold.fits.fitted(record.member.estimator, seconds)
-                    if ended_early(model, seconds):
+                    if model._ended_by(seconds):
                         record.outcome = OUT_OF_TIME
                         break
                     record.logs.append(log_posteriors(model, fold.held_out.frames[0], labels))

@@ -158,7 +158,7 @@ def _check_member(estimator: Any) -> None:
     if not isinstance(estimator, DiscreteClassifier):
         made = f"{estimator.__name__}()" if isinstance(estimator, type) else "TANClassifier()"
         raise TypeError(f"a member must be a classifier of anbexact, such as {made}, not {estimator!r}")
-    if isinstance(estimator, RefittedClassifier) and isinstance(estimator.estimator, FrozenEstimator):
+    if isinstance(estimator._begun_with(), FrozenEstimator):
         raise TypeError(
             "a member must not contain a FrozenEstimator: what was fitted already cannot be learned again in folds. "
             "Pass the network that is not fitted"

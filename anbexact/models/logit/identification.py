@@ -51,7 +51,11 @@ def identified(model: LogitModel) -> npt.NDArray[np.bool_]:
 
     A term that no row shows is not among them, nor is one whose indicator is a linear combination of earlier ones.
     """
-    matrix = design_matrix(model)
+    return independent_columns(design_matrix(model))
+
+
+def independent_columns(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return which columns are not linear combinations of earlier ones, shape (columns,)."""
     n_terms = matrix.shape[1]
     kept = np.zeros(n_terms, dtype=bool)
     gram = matrix.T @ matrix

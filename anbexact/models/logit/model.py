@@ -17,7 +17,10 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.logit.closure import Closure, close, obstacles
+from anbexact.models.logit.design_frame import design_frame
+from anbexact.models.logit.firth_result import FirthResult, firth_result
 from anbexact.models.logit.fit import Effort
+from anbexact.models.logit.given import read_coefficients, with_changes
 from anbexact.models.logit.identification import identified
 from anbexact.models.logit.model_text import model_text
 from anbexact.models.logit.network import posterior_tables
@@ -56,6 +59,8 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         The structure that determines the terms; by default, that of the network.
     refitted, closure : Refit and Closure, optional
         The record of the fit, and the arcs that were added.
+    given : bool, default False
+        Whether the coefficients were estimated elsewhere; see :meth:`with_coefficients`.
 
     Attributes
     ----------
@@ -84,6 +89,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         structure: Structure | None = None,
         refitted: Refit | None = None,
         closure: Closure | None = None,
+        given: bool = False,
     ) -> None:
         self.network = network
         self.origin = origin
@@ -91,10 +97,11 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         self.structure = network.structure if structure is None else structure
         self.refitted = refitted
         self.closure = closure
+        self.given = given
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the parts of the model; derived results are computed again when they are needed."""
-        parts = (self.network, self.origin, self.potentials, self.structure, self.refitted, self.closure)
+        parts = self.network, self.origin, self.potentials, self.structure, self.refitted, self.closure, self.given
         return type(self), parts
 
     @cached_property
@@ -112,6 +119,13 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def n_parameters(self) -> int:
         """Number of coefficients: terms times classes other than the first."""
         return self._listed.n_parameters
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Number of coefficients; of a smooth refit, its effective degrees of freedom."""
+        if isinstance(self.refitted, SmoothRefit):
+            return float(sum(self.refitted.effective_degrees))
+        return super().degrees_of_freedom
 
     @cached_property
     def terms(self) -> pd.DataFrame:
@@ -165,7 +179,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             If the tables of the closed network would not fit into memory.
         """
         structure, potentials, closure = close(self.structure, self.potentials, self.network.tables, self._shape)
-        return LogitModel(self.network, self.origin, potentials, structure, self.refitted, closure)
+        return LogitModel(self.network, self.origin, potentials, structure, self.refitted, closure, self.given)
 
     @cached_property
     def _closed(self) -> LogitModel:
@@ -174,7 +188,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     @property
     def summing_network(self) -> TableNetwork:
         """The network with this posterior, under which hidden cells are summed out."""
-        if self.refitted is None:
+        if self.refitted is None and not self.given:
             return self.network
         return (self if self.equivalent else self._closed).to_network()
 
@@ -270,6 +284,167 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             warn(model.convergence_message)
         return model
 
+    # ---- designs and coefficients of other programs
+
+    @cached_property
+    def identified_terms(self) -> npt.NDArray[np.bool_]:
+        """Whether the rows of the refit identify the coefficients of each term, shape (terms,)."""
+        return identified(self)
+
+    @property
+    def counted_terms(self) -> npt.NDArray[np.bool_]:
+        """Whether each term occurs in the rows that the network has counted; True if its tables were given."""
+        if self.network.counts is None:
+            return np.ones(len(self.terms), dtype=bool)
+        return self._listed.seen(cells_of_counts(self.network.counts, self.network.structure))
+
+    def design(self, X: Any, *, redundant: bool = False) -> pd.DataFrame:
+        """Return the columns of the regression for rows: the indicator of every term, 1 where its states occur.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``; not only training rows.
+        redundant : bool, default False
+            Whether terms have a column that no training row has, or that is a linear combination of earlier columns
+            in all rows of the refit (``unidentified``). By default they are left out. Without a refit, only terms
+            that do not occur in the counts of the network are left out.
+
+        Returns
+        -------
+        DataFrame
+            One row per row of X, with its index if X is a pandas frame, and one column per term, named as in the
+            index of ``terms``; the first is the intercept. Terms of a missing cell or unknown state are NaN.
+
+        Raises
+        ------
+        MemoryError
+            If the frame would take more than 1 GB.
+
+        Examples
+        --------
+        >>> from anbexact import TANClassifier
+        >>> from anbexact.adapters import to_logit
+        >>> from anbexact.datasets import load_monks
+        >>> X, y = load_monks(1)
+        >>> logit = to_logit(TANClassifier(ess=1.0).fit(X, y))
+        >>> logit.design(X.head(2)).iloc[:, :3]
+           (intercept)  head_shape=square  head_shape=octagon
+        0          1.0                0.0                 0.0
+        1          1.0                0.0                 0.0
+        """
+        return design_frame(self, X, redundant=redundant)
+
+    def to_mnlogit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Return an unfitted ``MNLogit`` of statsmodels with these rows and the columns of the design.
+
+        Its ``fit``, ``fit_regularized``, ``fit_constrained``, covariances and tests are yours;
+        :meth:`with_coefficients` takes the results back. Columns that are linear combinations of earlier ones in
+        these rows are left out, and so are rows with a missing cell or unknown state, with a warning. MNLogit has no
+        weights: a row of weight k, a whole number, appears k times.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in the classifier's ``fit``.
+
+        Raises
+        ------
+        ValueError
+            For a class that is not known or has no rows, a single class, or a weight that is not a whole number.
+        MemoryError
+            If the design would take more than 1 GB.
+        """
+        from anbexact.adapters.statsmodels.results import unfitted_mnlogit
+
+        return unfitted_mnlogit(self, X, y, sample_weight)
+
+    def firth(self, X: Any, y: Any, sample_weight: Any = None) -> FirthResult:
+        """Return the coefficients by Firth's penalised likelihood, which are finite even if classes are separated.
+
+        They maximise ``ℓ(β) + ½ ln |I(β)|`` over the columns of :meth:`design` that these rows identify, with the
+        Fisher information I: Jeffreys' prior. Intervals and tests are those of the profile penalised likelihood.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in the classifier's ``fit``; weights are real numbers. Rows with a missing cell or unknown state are
+            left out, with a warning.
+
+        Returns
+        -------
+        FirthResult
+            ``params``, ``bse``, ``conf_int()``, ``pvalues``; :meth:`with_coefficients` makes a model of it.
+
+        Raises
+        ------
+        ValueError
+            For a class that is not known or has no rows, or a single class.
+        MemoryError
+            If the design or the information would take more than 1 GB.
+
+        References
+        ----------
+        Firth, *Bias reduction of maximum likelihood estimates*, Biometrika 80 (1993); Heinze and Schemper, *A
+        solution to the problem of separation in logistic regression*, Statistics in Medicine 21 (2002); Bull, Mak and
+        Greenwood, *A modified score function estimator for multinomial logistic regression in small samples*,
+        Computational Statistics & Data Analysis 39 (2002).
+
+        Examples
+        --------
+        >>> from anbexact import NaiveBayesClassifier
+        >>> from anbexact.adapters import to_logit
+        >>> from anbexact.datasets import load_iris
+        >>> X, y = load_iris()
+        >>> logit = to_logit(NaiveBayesClassifier(ess=1.0).fit(X[["petal_width"]], y))
+        >>> firth = logit.firth(X[["petal_width"]], y)
+        >>> bool(abs(firth.params).max(axis=None) < 12)
+        True
+        >>> logit.with_coefficients(firth).predict(X[["petal_width"]].head(1)).tolist()
+        ['setosa']
+        """
+        return firth_result(self, X, y, sample_weight)
+
+    def with_coefficients(self, coefficients: Any) -> LogitModel:
+        """Return the model with coefficients that were estimated elsewhere.
+
+        It predicts and explains with them. ``to_classifier`` and ``to_pgmpy`` give a network with that posterior,
+        after :meth:`close` if the model is not ``equivalent`` (Algorithm 1 of Feelders and Ivanovs for any β). What
+        the coefficients leave free, such as the distribution of the features, is as near as possible to the network.
+
+        Parameters
+        ----------
+        coefficients : DataFrame, results of statsmodels or FirthResult
+            β in nats, of the log odds against the first class: terms in rows, named as in the index of ``terms``,
+            and classes other than the first in columns. Terms that are not named have the coefficient 0.
+
+        Raises
+        ------
+        TypeError
+            If ``coefficients`` is neither.
+        ValueError
+            For a term or class that the model does not have, or a coefficient that is not finite.
+
+        Examples
+        --------
+        >>> from anbexact import TANClassifier
+        >>> from anbexact.adapters import to_logit
+        >>> from anbexact.datasets import load_tic_tac_toe
+        >>> X, y = load_tic_tac_toe()
+        >>> logit = to_logit(TANClassifier(ess=1.0).fit(X, y))
+        >>> result = logit.to_mnlogit(X, y).fit_regularized(alpha=1.0, disp=False)
+        >>> lasso = logit.with_coefficients(result)
+        >>> bool(abs(lasso.predict_proba(X) - result.predict()).max() < 1e-12)
+        True
+        >>> type(lasso.to_pgmpy()).__name__
+        'DiscreteBayesianNetwork'
+        """
+        change = read_coefficients(self, coefficients) - self.coefficients
+        potentials = with_changes(self.potentials, self._listed.sets, self._listed.blocks(change))
+        return LogitModel(self.network, self.origin, potentials, self.structure, None, self.closure, True)
+
+    # ---- what a refit identifies
+
     @cached_property
     def seen_terms(self) -> npt.NDArray[np.bool_]:
         """Whether each term occurs in the rows of the refit, shape (terms,)."""
@@ -292,7 +467,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         if self.refitted is None:
             return self.terms.assign(reason="")[:0]
         frame = self.terms.assign(reason=np.where(self.seen_terms, "redundant", "never seen"))
-        return frame[~identified(self)]
+        return frame[~self.identified_terms]
 
     @property
     def separated_terms(self) -> list[str]:

@@ -24,7 +24,11 @@ def model_text(model: LogitModel) -> str:
     if model.closure is not None:
         lines.append(str(model.closure))
     if model.refitted is None:
-        lines.append("generative: the coefficients are those of the network")
+        lines.append(
+            "given: the coefficients were estimated elsewhere"
+            if model.given
+            else "generative: the coefficients are those of the network"
+        )
     else:
         found = model.refitted.fit
         state = "converged" if found.converged else "separated" if found.separated else "not converged"

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -72,9 +72,7 @@ class Origin:
         and refits them with the prior precision ``l2``, by default that of the classifier.
         """
         parameters = dict(self.parameters) if l2 is None else {**self.parameters, "l2": l2}
-        names = self.reader.feature_names
-        listed = None if names is None else names.tolist()
-        return self.fixed.from_network(network, feature_names=listed, **parameters)
+        return self.fixed.from_network(network, feature_names=self.reader.feature_names, **parameters)
 
 
 class LogitPosterior(Model):
@@ -122,6 +120,16 @@ class LogitPosterior(Model):
     def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row); the result for a row does not depend on other rows."""
         return self.log_posterior(self.origin.reader.codes(X), self.origin.n_jobs)
+
+    @property
+    def model_(self) -> Self:
+        """The model itself, which is passed to exports like a fitted classifier."""
+        return self
+
+    @property
+    def reader_(self) -> Reader:
+        """How frames are read."""
+        return self.origin.reader
 
     @property
     def learned(self) -> Network:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.arrays import Positions
 from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import one_blas_thread
@@ -27,6 +28,31 @@ from anbexact.tables.vocabulary import Vocabulary
 
 NOTABLE = 0.1
 """Entries of a direction to infinity that are below this, relative to the largest, are not named."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shifts:
+    """A refit as a Bayesian multinomial regression: ``P(c | row) ∝ exp(base + Σ_k shift[cells[row, k], c])``.
+
+    The shifts of a term are ``spread @ z @ contrasts.T`` with standard normal z.
+
+    Attributes
+    ----------
+    base, weights : (rows, classes) arrays
+        The log odds without shifts, and the weight of each row with each class.
+    cells : (rows, terms) int64 array
+        The cells of every row, numbered over all terms.
+    spreads : mapping of site to (cells, cells) array
+        A root of the prior covariance of the cells of every term.
+    contrasts : (classes, columns) array
+        The meaning of the columns of z: the classes, or orthonormal contrasts of the classes that sum to 0.
+    """
+
+    base: Floats
+    weights: Floats
+    cells: Positions
+    spreads: Mapping[str, Floats]
+    contrasts: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +87,16 @@ class Refit(ByFields):
         """Whether the fit, and the choice of what it is penalised with, ended before the time limit."""
         return self.fit.message != OUT_OF_TIME and (self.strength is None or self.strength.complete)
 
+    def as_shifts(self, structure: Structure) -> Shifts:
+        """Return the rows and the Gaussian prior, whose precision must be above 0, of the refit of a structure."""
+        design = self.design
+        base = design.sums(self.potentials) - design.by_row(self.fit.shift)
+        spreads = {
+            f"shifts of P({child} | {', '.join(map(str, structure.parents[child]))})": np.eye(len(own)) / self.l2**0.5
+            for child, own in zip(design.families, design.observed, strict=True)
+        }
+        return Shifts(base, design.weights, design.cells.astype(np.int64), spreads, np.eye(design.n_classes))
+
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
         """Return the refit with the order and the labels of its rows if statsmodels' results need them (l2 = 0)."""
         return replace(self, design=self.design.in_order_of(rows, index)) if self.l2 == 0 else self
@@ -74,7 +110,7 @@ class Refit(ByFields):
         order = np.argsort(-np.abs(direction), axis=None, kind="stable")
         for place in order[: int((np.abs(direction) > NOTABLE).sum())]:
             cell, of_class = divmod(int(place), direction.shape[1])
-            name = term_name(*cell_states(self.design, cell, vocabulary.states))
+            name = term_name(*cell_states(self.design, cell, vocabulary.states), " & ")
             end = 1 if direction[cell, of_class] > 0 else 0
             found.append(f"{name}: {c}={vocabulary.states[c][of_class]} -> {end}")
         return found

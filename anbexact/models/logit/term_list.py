@@ -116,6 +116,18 @@ class TermList:
         ]
         return np.concatenate(parts)
 
+    def blocks(self, coefficients: Floats) -> list[Floats]:
+        """Return coefficients by set, each (*states but the first, classes - 1); those of terms not listed are 0."""
+        found, start = [], 0
+        for of_set, positions in zip(self.sets, self._positions, strict=True):
+            sizes = [self._shape[name] - 1 for name in of_set]
+            block = np.zeros((prod(sizes), self.n_contrasts))
+            stop = start + len(block[positions])
+            block[positions] = coefficients[start:stop]
+            found.append(block.reshape(*sizes, self.n_contrasts))
+            start = stop
+        return found
+
     def seen(self, source: Cells) -> npt.NDArray[np.bool_]:
         """Return which listed terms occur in the rows of a source, shape (terms,)."""
         parts = []

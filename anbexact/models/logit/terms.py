@@ -39,9 +39,9 @@ def count_terms(sets: Collection[IndexSet], shape: Shape) -> int:
     return sum(prod(shape[name] - 1 for name in of_set) for of_set in sets)
 
 
-def term_name(variables: Sequence[Hashable], states: Sequence[Any]) -> str:
-    """Return ``x=1 & y=0`` for joint states, ``(intercept)`` for an empty set."""
-    return " & ".join(f"{name}={state}" for name, state in zip(variables, states, strict=True)) or INTERCEPT
+def term_name(variables: Sequence[Hashable], states: Sequence[Any], joint: str = ":") -> str:
+    """Return ``x=1:y=0`` for joint states, ``(intercept)`` for an empty set."""
+    return joint.join(f"{name}={state}" for name, state in zip(variables, states, strict=True)) or INTERCEPT
 
 
 def term_frame(variables: list[IndexSet], states: list[tuple[Any, ...]]) -> pd.DataFrame:

@@ -126,6 +126,12 @@ class DensityNetwork(Network):
             "rows cannot be added to a universal measure, whose levels depend on their number: fit all rows again"
         )
 
+    def counted(self) -> TableNetwork:
+        """Refuse: the levels depend on the number of rows."""
+        raise ValueError(
+            "densities of a universal measure depend on the number of rows and cannot be counted separately"
+        )
+
     @property
     def summing_network(self) -> TableNetwork:
         """Refuse: explanations of densities do not sum cells out."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
+
+import numpy as np
 
 from anbexact._runtime.displayed import Displayed
 from anbexact.models.family_sum import FamilySum, counts_of_rows
@@ -17,6 +19,7 @@ from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Family, Grounds
 from anbexact.models.network.posterior import Posterior
+from anbexact.models.network.table_draws import Draw, draws_of_network
 from anbexact.models.parameters.counts import Counts, count_families
 from anbexact.models.parameters.tables import Tables
 from anbexact.models.reading import Reading
@@ -95,6 +98,10 @@ class Network(JointModel, Displayed):
     def learned(self) -> Self:
         """The network itself."""
         return self
+
+    def draw_tables(self, n: int, rng: np.random.Generator) -> Iterator[Draw]:
+        """Return an iterator over draws of the tables, which must be means of Dirichlet posteriors."""
+        return draws_of_network(self, n, rng)
 
     def family_sum(self) -> FamilySum:
         """Return the log odds as a sum of the network's log conditional tables.
@@ -224,6 +231,10 @@ class TableNetwork(Network):
         }
 
     def to_network(self) -> TableNetwork:
+        """Return this network."""
+        return self
+
+    def counted(self) -> TableNetwork:
         """Return this network."""
         return self
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from math import prod
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,14 @@ import numpy.typing as npt
 from anbexact._runtime.arrays import Floats
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.intervals import CREDIBLE_MASS
-from anbexact.models.network.network import Network
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.counts import Counts, FamilyCounts
 from anbexact.models.parameters.tables import ConditionalTable, Tables
+from anbexact.models.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from anbexact.models.network.network import Network
 
 VALUES_PER_BATCH = 1 << 24
 """Probabilities that are kept at once: draws times rows times classes (128 MB)."""
@@ -32,6 +35,14 @@ class Wanted(NamedTuple):
 
     mass: float
     draws: int
+
+
+class Draw(NamedTuple):
+    """A draw: the structure, the tables, and the equivalent sample size of these."""
+
+    structure: Structure
+    tables: Tables
+    ess: float
 
 
 def check_draws(mass: object, draws: object) -> Wanted:
@@ -121,6 +132,20 @@ def explained_intervals(
     ends = probability_intervals(network, codes, Wanted(CREDIBLE_MASS, DRAWS), 0, n_jobs)
     classes = list(network.vocabulary.states[network.structure.class_name])
     return found.with_intervals([own[classes.index(of.label)] for own, of in zip(ends, found, strict=True)])
+
+
+def draws_of_network(network: Network, n: int, rng: np.random.Generator) -> Iterator[Draw]:
+    """Return an iterator over draws of the tables of a network.
+
+    Raises
+    ------
+    ValueError
+        If the tables are not means of Dirichlet posteriors.
+    """
+    smoothing, counts = network.grounds.smoothing, network.grounds.counts
+    if smoothing is None or counts is None:
+        raise ValueError(network.grounds.note)
+    return (Draw(network.structure, drawn_tables(counts, smoothing, rng), smoothing) for _ in range(n))
 
 
 def drawn_tables(counts: Counts, smoothing: float, rng: np.random.Generator) -> Tables:

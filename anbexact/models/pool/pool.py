@@ -100,6 +100,12 @@ class Pool(Model):
         own = len(self.members) + len(self.biases) - 1
         return own + sum(member.model.n_parameters for member in self.members)
 
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Those of all members, and the number of weights, and of biases but one."""
+        of_members = sum(member.model.degrees_of_freedom for member in self.members)
+        return of_members + len(self.members) + len(self.biases) - 1
+
     def codes(self, reader: Reader, X: Any) -> CodeArray:  # members have their own
         """Return the codes of the rows of a frame in the states of every member."""
         return np.concatenate([member.codes(X) for member in self.members])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import one_blas_thread
@@ -16,28 +17,31 @@ from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.design import make_design
 from anbexact.models.logit.fit import Effort
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
-from anbexact.models.logit.refit import Refit, check_l2, check_max_iter
+from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
-from anbexact.models.smooth.centre import drawn, naive_bayes
-from anbexact.models.smooth.coarser import coarser
 from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
 from anbexact.models.smooth.smoothness import (
     Smoothness,
     by_cross_validation,
     by_evidence,
     by_evidence_and_feature,
+    drawn,
     effective_degrees,
+    naive_bayes,
     tuned,
 )
 from anbexact.models.smooth.terms import (
     INTERACTIONS,
     KINDS,
+    SmoothTerm,
     Strength,
     Strengths,
+    grouped_axis,
     kinds_of,
     ordered_features,
     smooth_terms,
 )
+from anbexact.models.structure import Structure
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -47,6 +51,8 @@ FEW_UNKNOWNS = 1_000
 """Unknowns up to which strengths are chosen on the grids of the refit."""
 STIFF = 1e6
 """Strength from which on none is stronger."""
+PAIR, LARGER = 5, 3
+"""Most groups of an axis, for interactions of two features and of more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +79,15 @@ class SmoothRefit(Refit):
     @property
     def in_time(self) -> bool:
         return super().in_time and self.smoothness.complete
+
+    def as_shifts(self, structure: Structure) -> Shifts:
+        problem = self.problem
+        roots = [np.linalg.inv(np.linalg.cholesky(own)).T for own in problem.precisions(self.smoothness.strengths)]
+        names = [f"shifts of {', '.join(map(str, term.features))}" for term in problem.terms]
+        s = problem.n_classes
+        contrasts = np.linalg.qr(np.eye(s)[:, 1:] - 1 / s)[0]
+        spreads = dict(zip(names, roots, strict=True))
+        return Shifts(problem.base, problem.weights, problem.cells.astype(np.int64), spreads, contrasts)
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -264,3 +279,32 @@ def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floa
         potentials.append(Potential(potential.child, potential.features, logs))
     assert not left
     return tuple(potentials)
+
+
+def coarser(problem: SmoothProblem) -> tuple[SmoothProblem, npt.NDArray[np.int64]]:
+    """Return the problem with the neighbouring groups of interactions merged, and the new cell of every old one.
+
+    Penalties are those of integrals over intervals of length 1, so that a strength means the same on both grids.
+    """
+    rows = problem.weights.sum(axis=1)
+    terms: list[SmoothTerm] = []
+    new_cells = np.empty(problem.n_cells, dtype=np.int64)
+    for place, term in enumerate(problem.terms):
+        merged = _merged(term, np.bincount(problem.cells[:, place] - term.first, rows, term.size).astype(np.float64))
+        merged = replace(merged, first=terms[-1].cells.stop if terms else 0)
+        numbers = np.arange(merged.first, merged.cells.stop).reshape(merged.shape)
+        new_cells[term.cells] = np.ravel(numbers[np.ix_(*(axis.groups for axis in merged.axes))])
+        terms.append(merged)
+    return replace(problem, terms=tuple(terms), cells=new_cells[problem.cells].astype(np.int32)), new_cells
+
+
+def _merged(term: SmoothTerm, weights: npt.NDArray[np.float64]) -> SmoothTerm:
+    """Return the term on a coarser grid, as a function of the groups of the old one."""
+    grid = weights.reshape(term.shape)
+    size = {0: 0, 1: term.size, 2: PAIR}.get(len(term.axes), LARGER)
+    axes = []
+    for place, axis in enumerate(term.axes):
+        others = tuple(k for k in range(len(term.axes)) if k != place)
+        own = replace(axis, groups=np.arange(axis.size))
+        axes.append(grouped_axis(own, grid.sum(axis=others), size))
+    return SmoothTerm(tuple(axes), term.first)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.fit import SmoothProblem, smooth_fit
-from anbexact.models.smooth.folds import SmoothFolds
-from anbexact.models.smooth.terms import Strengths, kinds_of
+from anbexact.models.smooth.terms import SmoothTerm, Strengths, grouped_axis, kinds_of
+from anbexact.tables.folds import split_weights
 
 START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
 """Strengths from which the evidence is climbed."""
@@ -47,6 +48,15 @@ SLOPES = (0.3, 0.1, 0.03, 0.01)
 """Strengths of slopes that are tried without curvature, with few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
+FOLD_PRECISION = 1e-4
+"""The same of the fits of cross-validation, of which only the predictions are used."""
+FOLDS = 5
+MANY_ROWS = 2_000
+"""From this total weight on, 3 folds are enough."""
+GROUPS = 5
+"""Groups of neighbouring states of which naive Bayes is learned, of every ordered feature."""
+ESS = 1.0
+"""Equivalent sample size of the tables of naive Bayes."""
 
 
 @dataclass(frozen=True)
@@ -372,3 +382,129 @@ def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: C
         (problem.n_classes - 1) * term.size - float(np.vdot(covariance[term.cells, term.cells], precision))
         for term, precision in zip(problem.terms, problem.precisions(strengths), strict=True)
     ]
+
+
+class SmoothFolds:
+    """The folds that leave rows to learn from and rows to predict.
+
+    Fits begin where the last ones of the same fold ended, which changes where none of them ends. A curvature found in
+    one fold serves the others, too.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+    start : (cells, classes) array, optional
+        Where the first fits begin.
+    """
+
+    def __init__(self, problem: SmoothProblem, start: Floats | None = None) -> None:
+        n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
+        parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
+        self._folds = [_Fold(problem, part, start) for part in parts if (problem.weights - part).any()]
+        self._near: Curvature | None = None
+
+    def __len__(self) -> int:
+        return len(self._folds)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the rows that are predicted, with every class that they have."""
+        return np.concatenate([fold.weights for fold in self._folds])
+
+    @property
+    def mean_shift(self) -> Floats:
+        """The mean of the shifts where the last fits ended, (cells, classes)."""
+        return np.asarray(np.mean([fold.shift for fold in self._folds], axis=0))
+
+    def logs(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> Floats:
+        """Return ln P of the classes of rows that were left out, in the order of `weights`; one number for each.
+
+        Parameters
+        ----------
+        strengths : mapping
+        deadline : Deadline, optional
+        share : float
+            Share of the log odds of naive Bayes, as learned from the rows to fit to, that shapes are drawn to.
+        """
+        logs = []
+        for fold in self._folds:
+            self._near = fold.fit(strengths, share, self._near, deadline)
+            logs.append(fold.logs)
+        return np.concatenate(logs)
+
+
+class _Fold:
+    """Rows to fit to and rows to predict."""
+
+    def __init__(self, problem: SmoothProblem, part: Floats, start: Floats | None) -> None:
+        self._left_in = problem.weighted(problem.weights - part)
+        self._left_out = problem.weighted(part)
+        self._naive_bayes = naive_bayes(self._left_in)
+        self.shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
+
+    @property
+    def weights(self) -> Floats:
+        return self._left_out.weights[self._left_out.weights > 0]
+
+    def fit(self, strengths: Strengths, share: float, near: Curvature | None, deadline: Deadline | None) -> Curvature:
+        """Fit from where the last fit ended, and return a curvature near there."""
+        centre = share * self._naive_bayes
+        found, curvature = smooth_fit(
+            drawn(self._left_in, centre),
+            strengths,
+            start=self.shift - centre,
+            near=near,
+            precision=FOLD_PRECISION,
+            curvature_too=False,
+            deadline=deadline,
+        )
+        self.shift = found.shift + centre
+        return curvature
+
+    @property
+    def logs(self) -> Floats:
+        """The logs of the probabilities of what the rows to predict are."""
+        logs = log_softmax(self._left_out.predictors(self.shift), axis=1)
+        return np.asarray(logs[self._left_out.weights > 0])
+
+
+def naive_bayes(problem: SmoothProblem) -> Floats:
+    """Return the log odds of naive Bayes as shifts of the intercept and the main effects, shape (cells, classes).
+
+    The states of an ordered feature are merged to `GROUPS` groups of much the same weight, whose log odds are those
+    at the middle of the group, and linear in the weight of the rows between two of them. Shifts sum to 0 over the
+    classes; those of interactions are 0.
+    """
+    found = np.zeros((problem.n_cells, problem.n_classes))
+    for place, term in enumerate(problem.terms):
+        if len(term.axes) > 1:
+            continue
+        counts = np.zeros((term.size, problem.n_classes))
+        np.add.at(counts, problem.cells[:, place] - term.first, problem.weights)
+        logs = _feature(term, counts) if term.axes else np.log(counts + ESS / problem.n_classes)
+        found[term.cells] = logs - logs.mean(axis=1, keepdims=True)
+    return found
+
+
+def drawn(problem: SmoothProblem, centre: Floats) -> SmoothProblem:
+    """Return the problem with shifts, (cells, classes), in its base: what is added to them is penalised."""
+    return replace(problem, base=problem.predictors(centre)) if centre.any() else problem
+
+
+def _feature(term: SmoothTerm, counts: Floats) -> Floats:
+    """Return ``ln P(x | c)`` of a feature for the groups of its axis, up to the widths of these."""
+    (axis,) = term.axes
+    weights = counts.sum(axis=1)
+    merged = grouped_axis(replace(axis, groups=np.arange(axis.size)), weights, GROUPS)
+    of_group = np.zeros((merged.size, counts.shape[1]))
+    np.add.at(of_group, merged.groups, counts)
+    logs = np.log((of_group + ESS / of_group.size) / (of_group.sum(axis=0) + ESS / counts.shape[1]))
+    found: Floats = logs[merged.groups]
+    if axis.ordered:
+        own = weights[: axis.ordered] + 1e-9 * max(float(weights.sum()), 1.0)
+        groups = merged.groups[: axis.ordered]
+        place = np.cumsum(own) - own / 2
+        middle = np.bincount(groups, own * place) / np.bincount(groups, own)
+        for k, of_class in enumerate(logs[: merged.ordered].T):
+            found[: axis.ordered, k] = np.interp(place, middle, of_class)
+    return found

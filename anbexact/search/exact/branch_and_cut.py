@@ -18,11 +18,14 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.models.proof import Case, Component, Duals, Exhaustion
 from anbexact.search.exact.branch_tree import ComponentSearch, ProofProgress
-from anbexact.search.exact.listed_sets import Branch, Lists
-from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
+from anbexact.search.exact.parent_sets import Branch, Lists, ParentSets, pack, unpack
 from anbexact.search.exact.relaxation import duals, proved, totals_with_each
-from anbexact.search.exact.single_parents import best_branching, have_single_parents
-from anbexact.search.exact.small_components import exhausted, totals_with_each_exhausted
+from anbexact.search.exact.simple_components import (
+    best_branching,
+    exhausted,
+    have_single_parents,
+    totals_with_each_exhausted,
+)
 
 _Result = TypeVar("_Result")
 MOST_FEATURES_EXHAUSTED = 14
@@ -73,9 +76,9 @@ def solve_lists(
     Features that do not lie on a common cycle of possible arcs are solved separately (Fan, Malone & Yuan, Finding
     optimal Bayesian network structures with constraints learned from data, UAI 2014): small components by dynamic
     programming over all subsets (Silander & Myllymäki, UAI 2006), those without a set of two parents as a maximum
-    branching (:func:`~anbexact.search.exact.single_parents.best_branching`), others by branch and cut on arcs, with
-    cluster inequalities (Bartlett & Cussens, Integer linear programming for the Bayesian network structure learning
-    problem, Artificial Intelligence 2017).
+    branching (see :func:`~anbexact.search.exact.simple_components.best_branching`), others by branch and cut on arcs,
+    with cluster inequalities (Bartlett & Cussens, Integer linear programming for the Bayesian network structure
+    learning problem, Artificial Intelligence 2017).
 
     Parameters
     ----------

@@ -27,8 +27,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.search.exact.class_parameters_by_sets import MOST_PARAMETERS
 from anbexact.search.exact.enumerated import enumerated_families, enumerated_lists
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.parent_sets import unpack
+from anbexact.search.exact.parent_sets import ListMeans, unpack
 from anbexact.search.exact.plan import MOST_ENUMERATED, Plan
 from anbexact.search.exact.solution import tie_tolerance
 

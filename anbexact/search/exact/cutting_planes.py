@@ -19,8 +19,7 @@ from numpy.random import Generator
 
 from anbexact._kernels.clusters import cycles, violated_clusters
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact.search.exact.listed_sets import Arc, Lists
-from anbexact.search.exact.parent_sets import Masks, pack, unpack
+from anbexact.search.exact.parent_sets import Arc, Lists, Masks, pack, unpack
 
 NEW_CUTS = 80
 """Maximum number of clusters added at a time."""

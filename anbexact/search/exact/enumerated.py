@@ -15,8 +15,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import counted, human_bytes
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.parent_sets import ParentSets, pack
+from anbexact.search.exact.parent_sets import ListMeans, ParentSets, pack
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import n_sets
 from anbexact.tables.counted.counted_table import CountedTable

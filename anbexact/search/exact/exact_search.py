@@ -22,14 +22,13 @@ from anbexact.search.constraints import Constraints
 from anbexact.search.exact.by_family import solve_families
 from anbexact.search.exact.candidates import FEWER_SETS, MOST_SETS
 from anbexact.search.exact.lattice import solve_lattice, unsolved
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.plan import TRIAL_SHARE, Plan
+from anbexact.search.exact.parent_sets import ListMeans
+from anbexact.search.exact.plan import TRIAL_SHARE, Plan, check_fits
 from anbexact.search.exact.pruned import solve_pruned
-from anbexact.search.exact.refusals import check_fits
 from anbexact.search.exact.solution import ROUNDING, Optimum, Stopped, rounding_error
 from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.scoring.totals import total_score
-from anbexact.search.trees.feature_forest import best_forest
+from anbexact.search.trees.branching import best_forest
 from anbexact.tables.table import DiscreteTable
 
 COMPILED_SHARE = 0.1

@@ -17,8 +17,7 @@ from anbexact._kernels.sorted_rows import number_rows, rank_prefixes, sort_rows
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BoundedScore
-from anbexact.search.exact.possible_parents import PossibleParents
-from anbexact.search.exact.shared_resources import SharedResources
+from anbexact.search.exact.possible_parents import PossibleParents, SharedResources
 from anbexact.search.exact.solution import tie_tolerance
 from anbexact.tables.table import DiscreteTable
 

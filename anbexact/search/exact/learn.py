@@ -17,8 +17,7 @@ from anbexact.scores import Score
 from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved
 from anbexact.search.constraints import Edge, make_constraints
 from anbexact.search.exact.exact_search import ExactSearch
-from anbexact.search.exact.plan import Plan
-from anbexact.search.exact.refusals import check_fits
+from anbexact.search.exact.plan import Plan, check_fits
 from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of

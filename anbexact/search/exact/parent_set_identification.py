@@ -21,8 +21,7 @@ from anbexact.search.exact.laid_out_rows import (
     size_laid_out,
 )
 from anbexact.search.exact.parent_sets import Masks, ParentSets, n_words, pack, unpack
-from anbexact.search.exact.possible_parents import PossibleParents
-from anbexact.search.exact.shared_resources import SharedResources
+from anbexact.search.exact.possible_parents import PossibleParents, SharedResources
 from anbexact.search.exact.solution import rough_bound
 from anbexact.tables.table import DiscreteTable
 

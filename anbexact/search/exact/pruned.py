@@ -12,8 +12,7 @@ from anbexact.search.constraints import Constraints
 from anbexact.search.exact.branch_and_cut import Choice, solve_lists
 from anbexact.search.exact.candidates import Candidates, candidate_lists, has_candidates, is_bounded
 from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_lists
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.parent_sets import ParentSets, members
+from anbexact.search.exact.parent_sets import ListMeans, ParentSets, members
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
 from anbexact.search.exact.ties import first_choice
 from anbexact.tables.table import DiscreteTable

@@ -15,8 +15,7 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact.models.proof import Duals
 from anbexact.search.exact.cutting_planes import Clusters, separate
-from anbexact.search.exact.listed_sets import Arc, Branch, Lists
-from anbexact.search.exact.parent_sets import members, unpack
+from anbexact.search.exact.parent_sets import Arc, Branch, Lists, members, unpack
 
 FIRST_COLUMNS = 30
 """Number of parent sets per feature, the best ones, with which the relaxation begins."""

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.branch_and_cut import solve_lists
-from anbexact.search.exact.listed_sets import Lists
-from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
-from anbexact.search.exact.single_parents import best_branching, have_single_parents
+from anbexact.search.exact.parent_sets import Lists, ParentSets, pack, unpack
+from anbexact.search.exact.simple_components import best_branching, have_single_parents
 from anbexact.search.exact.solution import Parents, first_optimum, precedence
 
 MOST_SETS = 20_000

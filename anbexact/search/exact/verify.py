@@ -22,8 +22,7 @@ from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates
 from anbexact.search.exact.case_bounds import ListedSets, case_bound
 from anbexact.search.exact.lattice import at_all_levels, set_scorer
-from anbexact.search.exact.means import ListMeans
-from anbexact.search.exact.parent_sets import ParentSets, unpack
+from anbexact.search.exact.parent_sets import ListMeans, ParentSets, unpack
 from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.exact.verify_class_parameters import states_fewest, verify_fewest

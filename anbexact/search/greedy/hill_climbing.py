@@ -19,8 +19,7 @@ from anbexact.scores.capabilities import scores_structures
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import Graph, as_mask, elements
-from anbexact.search.greedy.arc_moves import Arcs
-from anbexact.search.greedy.climb import Climb, Objective
+from anbexact.search.greedy.climb import Arcs, Climb, Objective
 from anbexact.search.greedy.conditional_likelihood import ConditionalObjective
 from anbexact.search.greedy.local_scores import LocalScores
 from anbexact.search.scoring.pair_scores import FamilyScorer

@@ -9,7 +9,7 @@ from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import human_bytes
 from anbexact.search.graphs import Graph, elements
-from anbexact.search.greedy.arc_moves import REVERSE
+from anbexact.search.greedy.climb import REVERSE
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
 FAMILIES_PER_BATCH = 20_000

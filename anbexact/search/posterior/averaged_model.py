@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -17,7 +17,8 @@ from scipy.special import log_softmax, logsumexp, softmax
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior
-from anbexact.models.parameters.counts import FamilyCounts
+from anbexact.models.network.table_draws import Draw, Wanted, drawn_tables, intervals_of_draws
+from anbexact.models.parameters.counts import Counts, FamilyCounts, count_families
 from anbexact.models.parameters.tables import ConditionalTable, eap_tables
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
@@ -132,6 +133,15 @@ class AveragedModel(JointModel):
             count = int((chosen == k).sum())
             drawn += [(ess, structure) for structure in posterior.draw(count, random_state=rng)]
         return [drawn[k] for k in rng.permutation(n)]
+
+    def draw_tables(self, n: int, rng: np.random.Generator) -> Iterator[Draw]:
+        """Return an iterator over independent draws of structures, each with draws of its tables."""
+        known: dict[tuple[tuple[Hashable, tuple[Hashable, ...]], ...], Counts] = {}
+        for ess, structure in self.draw(n, rng):
+            key = tuple(structure.parents.items())
+            if key not in known:
+                known[key] = count_families(self.table, structure)
+            yield Draw(structure, drawn_tables(known[key], ess, rng), ess)
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
@@ -316,3 +326,43 @@ def _batches(rows: npt.NDArray[np.intp], log_completions: Floats) -> list[npt.ND
     """Return rows in batches with a limited number of completions."""
     ends = np.cumsum(np.exp(log_completions[rows])) // ROWS_AT_ONCE
     return [own for own in np.split(rows, np.flatnonzero(np.diff(ends)) + 1) if len(own)]
+
+
+def averaged_intervals(
+    model: AveragedModel,
+    codes: CodeArray,
+    wanted: Wanted,
+    random_state: int | np.random.Generator | None,
+    n_jobs: int | None,
+) -> Floats:
+    """Return intervals of P(class | row), shape (rows, classes, 2), by draws of whole networks from their posterior.
+
+    Each draw is an equivalent sample size, a structure given it, and all tables given both. The draws are independent
+    and exact.
+
+    Parameters
+    ----------
+    model : AveragedModel
+        The model that is averaged.
+    codes : (features, rows) int16
+        Rows as for ``posterior``; negative codes are summed out.
+    wanted : Wanted
+        The probability between the ends, with equal tails on both sides, and the number of draws.
+    random_state, n_jobs
+        The seed; threads.
+    """
+    rng = np.random.default_rng(random_state)
+    table = model.table
+    known: dict[tuple[Hashable, ...], FamilyCounts] = {}
+
+    def counts(name: Hashable, parents: tuple[Hashable, ...]) -> FamilyCounts:
+        family = (name, *parents)
+        if family not in known:
+            known[family] = FamilyCounts(name, parents, table.shape(family), *table.observed_cells(family))
+        return known[family]
+
+    drawn_from = [
+        ({name: counts(name, tuple(parents)) for name, parents in structure.parents.items()}, ess)
+        for ess, structure in model.draw(wanted.draws, rng)
+    ]
+    return intervals_of_draws(model.vocabulary, drawn_from, codes, wanted.mass, rng, n_jobs)

@@ -25,11 +25,8 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact.models.aode import count_pairs
-from anbexact.search.posterior.graphs import GraphSums
-from anbexact.search.posterior.network_sums import NetworkSums
-from anbexact.search.posterior.orders import OrderSums
+from anbexact.search.posterior.network_sums import GraphSums, NetworkSums, OrderSums, TreeSums
 from anbexact.search.posterior.setting import Setting
-from anbexact.search.posterior.trees import TreeSums
 from anbexact.search.scoring.totals import class_of
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray

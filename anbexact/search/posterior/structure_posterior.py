@@ -19,12 +19,8 @@ from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Edge
 from anbexact.search.posterior.families import all_family_weights
-from anbexact.search.posterior.graphs import MOST_VARIABLES, GraphSums
-from anbexact.search.posterior.network_sums import NetworkSums
-from anbexact.search.posterior.orders import OrderSums
-from anbexact.search.posterior.setting import Limits, Setting
-from anbexact.search.posterior.structures import StructureMaker
-from anbexact.search.posterior.trees import TreeSums
+from anbexact.search.posterior.network_sums import MOST_VARIABLES, GraphSums, NetworkSums, OrderSums, TreeSums
+from anbexact.search.posterior.setting import Limits, Setting, StructureMaker
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 from anbexact.search.trees.branching import one_parent
 from anbexact.tables.prediction import check_choice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart
 from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 LARGEST_WHOLE_GAIN = 2.0**44
 """The whole number to which the gain with the largest absolute value is scaled."""
@@ -297,3 +299,52 @@ def upper_bound(scorer: FamilyScorer) -> float:
         return float("inf")
     of_features = sum(local_bound(table, score, child) for child in table.vocabulary.features)
     return score.local_score(table, class_of(table), []) + of_features
+
+
+def best_forest(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    deadline: Deadline,
+    *,
+    class_name: Hashable,
+    threads: int,
+) -> dict[Hashable, tuple[Hashable, ...]] | None:
+    """Return the best forest over the features, with the class as a parent of all of them.
+
+    It scores at least as high as the tree augmented naive Bayes; see :func:`~anbexact.learn_fan`.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table whose class is a parent of all features, or a variable like any other.
+    class_name : Hashable
+        The class.
+
+    Returns
+    -------
+    dict or None
+        Parents of every feature of the table (which includes the class if it is a variable like any other); None if
+        the constraints do not admit the forest, or the time ran out.
+    """
+    above = () if table.vocabulary.common_parents else (class_name,)
+    if above:
+        table = replace(table, vocabulary=Vocabulary(table.vocabulary.states, class_name))
+    features = table.vocabulary.features
+    required, forbidden = (
+        [edge for edge in edges if class_name not in edge]
+        for edges in (constraints.required_edges, constraints.forbidden_edges)
+    )
+    crowded = any(sum(child == of for _, of in required) > 1 for child in features)
+    if not features or crowded or constraints.max_parents <= len(above):
+        return None
+    scorer = FamilyScorer(table, score, threads, deadline)
+    pairs = pair_scores(scorer, None)
+    if pairs is None:
+        return None
+    found = best_branching(scorer, pairs, one_parent(features, required, forbidden), tree=False).tolist()
+    parents = {child: (*above, *([features[p]] if p >= 0 else [])) for child, p in zip(features, found, strict=True)}
+    parents.update(dict.fromkeys(above, ()))
+    return (
+        parents if all(constraints.admits(child, child_parents) for child, child_parents in parents.items()) else None
+    )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from anbexact._runtime.arrays import Floats
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.scores import LL
 from anbexact.show.figures.display import BLUE, Display
-from anbexact.show.report.facts import learned_network, reading_estimator
+from anbexact.show.report.facts import learned_network
 from anbexact.show.svg.labels import plain
 from anbexact.show.svg.markup import shortened_apart
 from anbexact.tables.table import DiscreteTable
@@ -97,7 +98,7 @@ class InformationDisplay(Display):
         model = learned_network(classifier)
         if model is None:
             raise TypeError(f"{type(classifier).__name__} has no network: pass a fitted network classifier")
-        reader = reading_estimator(classifier).reader_
+        reader = first_table_classifier(classifier).reader_
         reader = replace(reader, vocabulary=model.discrete_vocabulary, cut_points=model.discrete_cut_points)
         table = reader.table(X, y, sample_weight)
         return cls(table.vocabulary.features, pair_information(table), most).plot(ax)

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers import DiscreteClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.models.estimator_average import AnDE
 from anbexact.models.network.network import Network
 from anbexact.models.smooth.terms import strengths_text
@@ -28,15 +29,6 @@ OF_ESTIMATORS = ("ess", "smoothing", "parameters", "score_name", "members")
 """Facts of a model of which the estimator may know more, as fitted attributes."""
 
 
-def reading_estimator(classifier: Any) -> Any:
-    """Return what read the rows: the estimator itself, that of a refit's network, or of a pool's first member."""
-    if hasattr(classifier, "dropped_"):
-        return classifier
-    if hasattr(classifier, "estimators_"):
-        return reading_estimator(classifier.estimators_[0][1])
-    return getattr(classifier, "estimator_", classifier)
-
-
 def learned_network(classifier: Any) -> Network | None:
     """Return the network that a fitted classifier has learned; None if it has none."""
     if hasattr(classifier, "fit"):
@@ -46,7 +38,7 @@ def learned_network(classifier: Any) -> Network | None:
 
 def facts_of(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return what there is to say: how the rows were read, and the facts of the model; scores in nats, total."""
-    reading = reading_estimator(classifier)
+    reading = first_table_classifier(classifier)
     vocabulary = reading.vocabulary_
     found = {
         "class": vocabulary.class_name,
@@ -180,7 +172,7 @@ def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -
 
 def print_reading(classifier: DiscreteClassifier) -> None:
     """Print which columns were left out, and which have a state for missing cells."""
-    found = _reading(reading_estimator(classifier))
+    found = _reading(first_table_classifier(classifier))
     if dropped := found.get("dropped"):
         reasons = "; ".join(f"{name} ({reason.partition(':')[0]})" for name, reason in dropped.items())
         print_wrapped(f"left out because they look like identifiers: {reasons}")

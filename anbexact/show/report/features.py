@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.models.structure import Structure
 from anbexact.scores import LL
 from anbexact.selection import log_bayes_factors
-from anbexact.show.report.facts import learned_network, reading_estimator
+from anbexact.show.report.facts import learned_network
 from anbexact.tables.table import DiscreteTable
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def feature_report(
     network = learned_network(classifier)
     if network is None:
         raise TypeError(f"{type(classifier).__name__} has no network that its features could be compared in")
-    learned = reading_estimator(classifier)
+    learned = first_table_classifier(classifier)
     reader = replace(learned.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points)
     table = reader.table(X, y, sample_weight)
     if table.weight_sum == 0:

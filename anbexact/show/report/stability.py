@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.classifiers.registry import networks_of
 from anbexact.scores import BDeu
 from anbexact.search.posterior import StructurePosterior, near_optimal, relearned_leave_one_out, structure_posterior
-from anbexact.show.report.facts import learned_network, reading_estimator
+from anbexact.show.report.facts import learned_network
 from anbexact.tables.table import DiscreteTable
 
 MOST_FEATURES = 16
@@ -99,7 +100,7 @@ def stability_report(classifier: NetworkClassifier | RefittedClassifier, X: Any,
     """
     if learned_network(classifier) is None:
         raise TypeError(f"{type(classifier).__name__} has no network, and so no arcs")
-    network = reading_estimator(classifier)
+    network = first_table_classifier(classifier)
     return stability(network, network.reader_.table(X, y)).pairs
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.classifiers import DiscreteClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.compare.folds import as_pandas
 from anbexact.models.network.explain import explain_rows
@@ -18,7 +19,7 @@ from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Grounds
 from anbexact.models.network.network import Network
 from anbexact.models.structure import Structure
-from anbexact.show.report.facts import Facts, facts_of, reading_estimator
+from anbexact.show.report.facts import Facts, facts_of
 from anbexact.tables.labels import read_labels
 from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -114,7 +115,7 @@ class Subject:
     @property
     def estimator(self) -> Any:
         """The estimator whose model was learned: the classifier itself, or that of the network that it refitted."""
-        return reading_estimator(self.classifier) if "refit" in self.facts else self.classifier
+        return first_table_classifier(self.classifier) if "refit" in self.facts else self.classifier
 
     @property
     def network(self) -> Network | None:

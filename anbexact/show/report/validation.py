@@ -14,13 +14,13 @@ from sklearn.frozen import FrozenEstimator
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.progress import Progress
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.compare.cross_validation import measure
 from anbexact.compare.curves import NORMAL_95, wilson_interval
 from anbexact.compare.folds import prepare
 from anbexact.compare.metrics import BASELINE, COLUMNS, Outcome, summary
 from anbexact.compare.models import choose, has_tables
 from anbexact.models.pool.weights import PoolWeights
-from anbexact.show.report.facts import reading_estimator
 from anbexact.show.report.subject import Subject
 
 
@@ -131,7 +131,7 @@ def validate(
     weights = subject.weights if subject.weighted else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # notes say the same
-        decimal = getattr(reading_estimator(subject.classifier), "decimal", None)
+        decimal = getattr(first_table_classifier(subject.classifier), "decimal", None)
         data = prepare(subject.X, subject.y, weights, folds, seed, decimal=decimal)
         own = f"{subject.name} (this model)"
         n_jobs = getattr(subject.estimator, "n_jobs", None)

@@ -1,0 +1,201 @@
+"""Firth's penalised likelihood of multinomial logistic regression: finite estimates where classes are separated.
+
+The penalty is Jeffreys' prior: ``ℓ*(β) = ℓ(β) + ½ ln |I(β)|``, with the Fisher information I. In exponential families
+such as this one its maximum removes the bias of order 1/n of the estimates, and it is finite whenever I is regular at
+some β (Firth 1993; Heinze and Schemper 2002; for several classes Bull, Mak and Greenwood 2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import brentq
+from scipy.special import log_softmax
+from scipy.stats import chi2
+
+from anbexact._runtime.arrays import Bools, Floats, Integers
+
+MOST_STEPS = 200
+LONGEST_STEP = 5.0
+"""Most that a step changes a coefficient by: from far away the information says little of the maximum."""
+STATIONARY = 1e-10
+"""Newton decrement, in nats, at which a fit ends."""
+HALVINGS = 40
+FARTHEST = 60.0
+"""Coefficients are bounded by this in profiles: a log odds ratio beyond it is as good as infinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class FirthFit:
+    """The maximum of the penalised likelihood.
+
+    Attributes
+    ----------
+    coefficients : (columns, classes - 1) float64
+        β in nats; the first class is the reference.
+    covariance : (k, k) float64
+        The inverse of the Fisher information, of the k = columns · (classes - 1) coefficients class by class.
+    penalised : float
+        ``ℓ*``, in nats, total.
+    log_likelihood : float
+        ``ℓ``, in nats, total.
+    iterations : int
+    converged : bool
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    penalised: float
+    log_likelihood: float
+    iterations: int
+    converged: bool
+
+
+class FirthProblem:
+    """Rows of a design of full rank, with the weight of every class.
+
+    Parameters
+    ----------
+    design : (rows, columns) float64
+    weights : (rows, classes) float64
+        Weight of the rows with this design and this class.
+    """
+
+    def __init__(self, design: Floats, weights: Floats) -> None:
+        self.design, self.weights = design, weights
+        self.totals = weights.sum(axis=1)
+        self.n_columns, self.n_contrasts = design.shape[1], weights.shape[1] - 1
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return int(self.n_columns * self.n_contrasts)
+
+    def _proba(self, beta: Floats) -> tuple[Floats, float]:
+        """Return P(class | row) of the classes other than the first, and the log likelihood."""
+        odds = self.design @ beta.reshape(self.n_contrasts, self.n_columns).T
+        logs = log_softmax(np.concatenate([np.zeros((len(odds), 1)), odds], axis=1), axis=1)
+        return np.exp(logs[:, 1:]), float((self.weights * logs).sum())
+
+    def _information(self, proba: Floats) -> Floats:
+        """Return the Fisher information, coefficients class by class."""
+        s, p = self.n_contrasts, self.n_columns
+        found = np.empty((s, p, s, p))
+        for a in range(s):
+            for b in range(a, s):
+                own = self.totals * proba[:, a] * ((a == b) - proba[:, b])
+                found[a, :, b] = found[b, :, a] = (self.design.T * own) @ self.design
+        return found.reshape(s * p, s * p)
+
+    def value(self, beta: Floats) -> float:
+        """Return ``ℓ*``; minus infinity where the information is singular."""
+        proba, likelihood = self._proba(beta)
+        sign, log_determinant = np.linalg.slogdet(self._information(proba))
+        return likelihood + 0.5 * float(log_determinant) if sign > 0 else -np.inf
+
+    def slope(self, beta: Floats) -> tuple[float, Floats, Floats]:
+        """Return ``ℓ*``, its gradient, and the Fisher information.
+
+        The gradient of ½ ln |I| with respect to β_bj is ``½ tr(I⁻¹ ∂I/∂β_bj)``. With h_ac = x' (I⁻¹)_ac x for the
+        blocks of I⁻¹, it is ``½ Σ_t w_t x_tj Σ_ac h_ac ∂[p_a (1{a=c} - p_c)]/∂η_b``.
+        """
+        proba, likelihood = self._proba(beta)
+        information = self._information(proba)
+        s, p = self.n_contrasts, self.n_columns
+        factor = cho_factor(information, lower=True)
+        inverse = cho_solve(factor, np.eye(s * p)).reshape(s, p, s, p)
+        of_blocks = np.einsum("tj,ajck,tk->tac", self.design, inverse, self.design, optimize=True)
+        diagonal = np.einsum("taa->ta", of_blocks)
+        crossed = np.einsum("tac,tc->ta", of_blocks, proba)
+        mean = np.einsum("ta,ta->t", diagonal, proba)
+        square = np.einsum("ta,ta->t", crossed, proba)
+        change = proba * (diagonal - mean[:, None] - 2 * crossed + 2 * square[:, None])
+        of_rows = self.weights[:, 1:] - self.totals[:, None] * proba + 0.5 * self.totals[:, None] * change
+        gradient = (self.design.T @ of_rows).T.ravel()
+        value = likelihood + float(np.log(np.diag(factor[0])).sum())
+        return value, gradient, information
+
+    def maximise(self, start: Floats, free: Bools | None = None) -> tuple[Floats, float, int, bool]:
+        """Return where ``ℓ*`` is largest, its value, the number of steps, and whether that is the maximum.
+
+        Coefficients that are not ``free`` keep their values.
+        """
+        beta = start.copy()
+        places: Integers = np.arange(self.size) if free is None else np.flatnonzero(free)
+        value, gradient, information = self.slope(beta)
+        for step in range(MOST_STEPS):
+            if not len(places):
+                return beta, value, step, True
+            own = gradient[places]
+            move = np.linalg.solve(information[np.ix_(places, places)], own)
+            if float(own @ move) < STATIONARY:
+                return beta, value, step, True
+            move *= min(1.0, LONGEST_STEP / np.abs(move).max())
+            for _ in range(HALVINGS):
+                tried = beta.copy()
+                tried[places] += move
+                if self.value(tried) > value - 1e-12 * abs(value):
+                    break
+                move /= 2
+            else:
+                return beta, value, step, False
+            beta = tried
+            value, gradient, information = self.slope(beta)
+        return beta, value, MOST_STEPS, False
+
+    def fit(self) -> FirthFit:
+        """Return the maximum, found by Fisher scoring with the modified score, steps halved where needed."""
+        beta, value, steps, converged = self.maximise(np.zeros(self.size))
+        proba, likelihood = self._proba(beta)
+        covariance: Floats = np.asarray(np.linalg.inv(self._information(proba)), dtype=np.float64)
+        return FirthFit(
+            beta.reshape(self.n_contrasts, self.n_columns).T, covariance, value, likelihood, steps, converged
+        )
+
+    def profile(self, fit: FirthFit, place: int, level: float) -> tuple[float, float, float]:
+        """Return the interval of a coefficient by its profile penalised likelihood, and the p-value of 0.
+
+        The interval contains the values b for which ``2 (max ℓ* - max_{β_k = b} ℓ*)`` is at most the quantile of χ²
+        with one degree of freedom. An end is infinite if no value up to 60 lies outside.
+
+        Parameters
+        ----------
+        fit : FirthFit
+        place : int
+            Position k of the coefficient, class by class.
+        level : float
+            Probability of the interval.
+        """
+        best = fit.coefficients.T.ravel()
+        free = np.ones(self.size, dtype=bool)
+        free[place] = False
+        latest = best.copy()
+
+        def deviance(value: float) -> float:
+            nonlocal latest
+            start = latest.copy()
+            start[place] = value
+            latest, found, _, _ = self.maximise(start, free)
+            return 2 * (fit.penalised - found)
+
+        quantile = float(chi2.ppf(level, 1))
+        width = float(np.sqrt(fit.covariance[place, place]))
+        ends = []
+        for sign in (-1, 1):
+            latest = best.copy()
+            ends.append(_crossing(deviance, float(best[place]), sign * width, quantile))
+        latest = best.copy()
+        return ends[0], ends[1], float(chi2.sf(max(deviance(0.0), 0.0), 1))
+
+
+def _crossing(deviance: Callable[[float], float], centre: float, step: float, quantile: float) -> float:
+    """Return where the deviance reaches a quantile on one side of its minimum."""
+    near, far = centre, centre + 2 * step
+    while deviance(far) < quantile:
+        if abs(far) > FARTHEST:
+            return float(np.copysign(np.inf, step))
+        near, far = far, far + 2 * (far - near)
+    return float(brentq(lambda value: deviance(value) - quantile, near, far, xtol=1e-8, rtol=1e-10))

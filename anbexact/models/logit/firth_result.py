@@ -1,0 +1,117 @@
+"""Coefficients by Firth's penalised likelihood, with intervals and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
+from anbexact._runtime.warn import warn
+from anbexact.models.logit.design_frame import design_rows
+from anbexact.models.logit.firth import FirthFit, FirthProblem
+
+if TYPE_CHECKING:
+    from anbexact.models.logit.model import LogitModel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FirthResult:
+    """The maximum of Firth's penalised likelihood; :meth:`anbexact.adapters.LogitModel.firth` returns it.
+
+    Attributes
+    ----------
+    terms : (columns,) index
+        The terms of the design that the rows identify.
+    classes : (classes,) array
+        The first is the reference.
+    fit : FirthFit
+        The maximum: ``coefficients``, ``covariance``, ``penalised`` and ``log_likelihood`` (nats, total),
+        ``iterations``, ``converged``.
+    problem : FirthProblem
+        The rows.
+    """
+
+    terms: pd.Index[Any]
+    classes: npt.NDArray[Any]
+    fit: FirthFit
+    problem: FirthProblem
+
+    @property
+    def params(self) -> pd.DataFrame:
+        """β in nats: terms in rows, classes other than the first in columns."""
+        return self._framed(self.fit.coefficients)
+
+    @property
+    def bse(self) -> pd.DataFrame:
+        """Standard errors from the Fisher information at the maximum; the frame is that of ``params``."""
+        errors = np.sqrt(np.diag(self.fit.covariance))
+        return self._framed(errors.reshape(len(self.classes) - 1, len(self.terms)).T)
+
+    @property
+    def pvalues(self) -> pd.DataFrame:
+        """p-values of the tests that a coefficient is 0, by the profile penalised likelihood ratio."""
+        return self._framed(self._profiles[..., 2])
+
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Return intervals by the profile penalised likelihood: ``lower`` and ``upper``, rows by class and term.
+
+        Parameters
+        ----------
+        alpha : float, default 0.05
+            1 minus the probability of the intervals.
+
+        Raises
+        ------
+        ValueError
+            If ``alpha`` is not between 0 and 1.
+        """
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
+        found = self._profiles if alpha == 0.05 else self._profiled(1 - alpha)
+        rows = pd.MultiIndex.from_product([self.classes[1:].tolist(), self.terms], names=["class", "term"])
+        ends = found[..., :2].transpose(1, 0, 2).reshape(-1, 2)
+        return pd.DataFrame(ends, rows, ["lower", "upper"])
+
+    @cached_property
+    def _profiles(self) -> Floats:
+        return self._profiled(0.95)
+
+    def _profiled(self, level: float) -> Floats:
+        """Return lower end, upper end and p-value of every coefficient, shape (terms, classes - 1, 3)."""
+        size = self.problem.size
+        found = np.array([self.problem.profile(self.fit, place, level) for place in range(size)])
+        return found.reshape(len(self.classes) - 1, len(self.terms), 3).swapaxes(0, 1)
+
+    def _framed(self, values: Floats) -> pd.DataFrame:
+        return pd.DataFrame(values, self.terms, self.classes[1:].tolist())
+
+    def __repr__(self) -> str:
+        return f"<FirthResult: {self.problem.size:,} coefficients, log likelihood {self.fit.log_likelihood:.3f} nats>"
+
+
+def firth_result(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> FirthResult:
+    """Return the maximum of the penalised likelihood; see :meth:`anbexact.adapters.LogitModel.firth`.
+
+    Warns
+    -----
+    UserWarning
+        If the maximum was not found.
+    """
+    rows = design_rows(model, X, y, sample_weight)
+    size = rows.matrix.shape[1] * (len(model.classes_) - 1)
+    if 4 * 8 * size**2 > available_memory():
+        raise MemoryError(
+            f"the information of {size:,} coefficients would take {human_bytes(8 * size**2)}, several times"
+        )
+    problem = FirthProblem(rows.matrix, rows.weights)
+    fit = problem.fit()
+    if not fit.converged:
+        warn(f"the maximum of the penalised likelihood was not found in {fit.iterations} steps")
+    return FirthResult(rows.terms, model.classes_, fit, problem)
