@@ -206,6 +206,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     "gbn",
     "optimal general network (GBN)",
     compared=[Compared("GBN", 120), Compared("GBN-BDeu", 122, refitted=False, parameters={"ess": 1.0})],
+    networks="gbn",
 )
 class GBNClassifier(MeasuredExactClassifier):
     """The highest-scoring general Bayesian network, proved optimal.

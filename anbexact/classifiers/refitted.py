@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 from math import inf
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -294,8 +294,3 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 def can_be_refitted(estimator: Any) -> bool:
     """Whether a classifier learns a network, from which a refit can start."""
     return isinstance(estimator, NetworkClassifier)
-
-
-def learned_network(classifier: DiscreteClassifier) -> NetworkClassifier | None:
-    """Return a classifier with the network that was learned: itself, or the one that it refitted; None for others."""
-    return None if classifier.model_.learned is None else cast(NetworkClassifier, classifier._read_by())

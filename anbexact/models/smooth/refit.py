@@ -102,6 +102,11 @@ class SmoothRefit(Refit):
         """The effective degrees of freedom of every term."""
         return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
+    def facts(self) -> dict[str, Any]:
+        """Return the strengths, and the effective degrees of freedom, which can take as long as the fit."""
+        strengths = self.smoothness.settings
+        return {"smoothing": strengths, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
+
     def complaint(self, vocabulary: Any) -> str:
         """Return why the fit is not the one that was asked for; empty if it is."""
         if self.fit.converged and not self.smoothness.complete:

@@ -188,6 +188,18 @@ class AveragedModel(JointModel):
             for (ess, parents), share in found.items()
         )
 
+    def facts(self) -> dict[str, Any]:
+        """Return the equivalent sample sizes, how predictions are averaged, and the probabilities of arcs."""
+        shares = self.ess_shares
+        return {
+            "ess": float((shares * shares.index).sum()),
+            "ess_shares": shares,
+            "exact": self.exact,
+            "draws": self.averaging.draws,
+            "n_drawn": None if self.exact else lambda: len(self.members),
+            "arcs": lambda: self.arcs,
+        }
+
     @property
     def exact(self) -> bool:
         """Whether complete rows are predicted by the sum over all structures, not by draws."""
