@@ -2,6 +2,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 COPY := build/installed
+KERNELS := anbexact/_kernels
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # pytest rewrites the tests and Hypothesis each time anew where the environment forbids it to keep the result.
 export PYTHONDONTWRITEBYTECODE :=
@@ -97,14 +98,19 @@ $(VENV)/installed: pyproject.toml tools/make-venv.sh
 	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	@echo 'installing the tools for developers into $(VENV) (once)'
+$(VENV)/installed-dev: pyproject.toml tools/make-venv.sh
+	@tools/make-venv.sh $(VENV)
+	@echo 'installing anbexact, what it needs and the tools for developers into $(VENV) (once)'
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@touch $@
+	@touch $(VENV)/installed $@
 
 # The package as users get it. mypy and doctest cannot see through the editable install that anbexact.adapters
-# is the folder adapters/, and a package missing from pyproject.toml shows only here.
+# is the folder adapters/, and a package missing from pyproject.toml shows only here. Its kernels are compiled into the
+# folder of their sources, and found there: they are the same files, of the same time, as older versions of numba ask.
 $(COPY)/complete: $(VENV)/installed-dev $(sources)
 	@rm -rf $(COPY) build/lib build/bdist.*
 	@$(BIN)/python -m pip install --quiet --no-deps --target $(COPY) .
+	@mkdir -p $(KERNELS)/__pycache__ && rm -rf $(COPY)/$(KERNELS)/__pycache__
+	@ln -s ../../../../$(KERNELS)/__pycache__ $(COPY)/$(KERNELS)/__pycache__
+	@for source in $(KERNELS)/*.py; do touch -c -r $$source $(COPY)/$$source; done
 	@touch $@

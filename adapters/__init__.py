@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anbexact.adapters.pgmpy.batch_queries import MostProbableExplanations, most_probable_explanations, posterior
     from anbexact.adapters.pgmpy.networks import from_pgmpy, to_pgmpy
     from anbexact.adapters.pgmpy.queries import class_posterior, d_separated
+    from anbexact.adapters.pgmpy.rows import states_of
     from anbexact.adapters.pgmpy.structure_estimators import ANBEstimator, GBNEstimator, TANEstimator
     from anbexact.adapters.ppl.arviz import to_arviz
     from anbexact.adapters.ppl.numpyro import logit_to_numpyro, to_numpyro
@@ -45,6 +46,7 @@ __all__ = [
     "save",
     "save_mlflow",
     "skops_types",
+    "states_of",
     "to_arviz",
     "to_file",
     "to_logit",
@@ -79,6 +81,7 @@ import_on_first_use(
         "save": "anbexact.files.classifiers",
         "save_mlflow": "anbexact.adapters.deploy.mlflow",
         "skops_types": "anbexact.adapters.deploy.skops",
+        "states_of": "anbexact.adapters.pgmpy.rows",
         "to_arviz": "anbexact.adapters.ppl.arviz",
         "to_file": "anbexact.adapters.files.network_files",
         "to_logit": "anbexact.adapters.statsmodels.logit",

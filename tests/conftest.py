@@ -10,7 +10,7 @@ from hypothesis import settings
 from threadpoolctl import threadpool_limits
 from tiers import EXAMPLES, register_profiles, thinned
 
-from anbexact._runtime.share import share_of_machine
+from anbexact._runtime.memory import share_of_machine
 
 
 def pytest_addoption(parser):

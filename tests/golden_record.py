@@ -555,9 +555,10 @@ HELPED = "fit( it.merge( it.partial_fit( it.save( it.without_rows("
 ASKED = f"it.{HELPED} {' '.join(itertools.chain(*ALWAYS.values(), *TWICE.values(), *ONCE.values()))}"
 """What is asked, by functions of this file or by expressions."""
 INNER = (
-    "averaging can_complete check_parameters draw_structures family_sum from_network progress score_of search_within"
+    "averaging can_complete check_parameters draw_structures from_network origin progress score_of set_model"
+    " set_params set_pool set_refitted"
 )
-INNER += " model_type set_model set_params set_pool set_refitted unfitted_network with_network"
+INNER += " model_type"
 """Public methods that other modules call, not users."""
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 EXAMPLES = {"quick": 4, "full": 60}
 """Examples that Hypothesis draws for a property, by tier."""
-MOST_CASES = 4
+MOST_CASES = 3
 """Cases that the quick tier keeps of a test function at most."""
 
 

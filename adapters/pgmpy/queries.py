@@ -13,12 +13,13 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.adapters.pgmpy.networks import States, Tables, check_node, read_network
+from anbexact.adapters.pgmpy.rows import states_of
 from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier
 from anbexact.models.network.evidence import code_evidence, posterior_of_logs, read_evidence
 from anbexact.models.network.explain import class_code
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.structure import Structure
-from anbexact.tables.vocabulary import MISSING
+from anbexact.tables.vocabulary import MISSING, is_missing
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -52,8 +53,9 @@ def class_posterior(
         The node whose posterior is computed; for a classifier, the default is its class.
     evidence : mapping of node to state, optional
         The observed values; you can pass a row of a frame (a pandas Series). A missing value is not evidence: leave
-        its node out. A classifier expects values as in tables, and cuts and encodes them as in ``predict`` (for its
-        own class, its ``query`` does the same).
+        its node out. For a pgmpy network, they are states, or raw values that are covered by the cut points and
+        groups of a network from :func:`to_pgmpy` (see :func:`states_of`). A classifier expects values as in tables,
+        and cuts and encodes them as in ``predict`` (for its own class, its ``query`` does the same).
 
     Returns
     -------
@@ -229,10 +231,14 @@ def _evidence_codes(
         places = {known: code for code, known in enumerate(states[name])}
         try:
             codes[name] = places[state]
-        except (KeyError, TypeError):  # unknown, or not hashable
+        except TypeError:  # not hashable
             raise ValueError(
                 f"{state!r} is not a state of node {name!r}; its states are {list(states[name])}"
             ) from None
+        except KeyError:  # a value that the network's cut points or groups cover
+            if is_missing(state):
+                raise ValueError(f"the value of {name!r} is missing ({state!r}): leave the node out") from None
+            codes[name] = places[states_of(network, pd.DataFrame({name: [state]})).iloc[0, 0]]
     return codes
 
 

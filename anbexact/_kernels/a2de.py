@@ -12,7 +12,7 @@ from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.posterior import normalise_rows
 
 MOST_TERMS = 4096
-"""Terms of a sum that are held at once, where observed pairs do not need more."""
+"""Number of terms of a sum that are held at once, unless the observed pairs need more."""
 
 
 @inner
@@ -22,14 +22,14 @@ def _triple(i, j, k):
 
 
 @kernel
-def add_triples(codes, of_class, weights, arities, bases, n_classes, i, counts):
+def add_triples(codes, labels, weights, arities, bases, n_classes, i, counts):
     """Add the weights of a table's rows to the triples whose last feature is i.
 
     Parameters
     ----------
     codes : (features, table rows) int16, contiguous
         States.
-    of_class : (table rows,) int16, contiguous
+    labels : (table rows,) int16, contiguous
         Classes.
     weights : (table rows,) float64
         Weights.
@@ -47,12 +47,12 @@ def add_triples(codes, of_class, weights, arities, bases, n_classes, i, counts):
         for k in range(j):
             base = bases[_triple(i, j, k)]
             for t in range(weights.shape[0]):
-                counts[base + (heads[t] * arities[k] + codes[k, t]) * n_classes + of_class[t]] += weights[t]
+                counts[base + (heads[t] * arities[k] + codes[k, t]) * n_classes + labels[t]] += weights[t]
 
 
 @inner
 def _place(i, g, j, h, k, m, arities, bases, n_classes):
-    """Where the states g, h and m of features i > j and another feature k begin."""
+    """Return where the numbers of the states g, h and m of features i > j and another feature k begin."""
     if k < j:
         return bases[_triple(i, j, k)] + ((g * arities[j] + h) * arities[k] + m) * n_classes
     if k < i:
@@ -93,7 +93,7 @@ def _observed_pairs(states, observed, offsets, rows, arities, bases, pair_logs, 
 def two_dependence_rows(
     codes, offsets, rows, arities, bases, pair_logs, triple_logs, form, start, stop, out
 ):  # fmt: skip
-    """Work the rows ``start .. stop-1``: the class posterior of the mixture, missing cells summed out.
+    """Compute the class posterior of the mixture for the rows ``start .. stop-1``; missing cells are summed out.
 
     With parents in the states g and h, an estimator contributes P(c, g, h) Π_k P(c, g, h, x_k) / P(c, g, h), k the
     other observed features; where a parent is missing, the sum of that over its states.

@@ -1,10 +1,10 @@
 """Pair counts, and the class posterior of the averaged one-dependence estimators that they make.
 
-The states of all features are numbered through; those of feature i are ``offsets[i] .. offsets[i + 1] - 1``. What
-belongs to a pair of states and a class lies in one array. It begins with a number for every class; then comes a row
-for every state. That of state g of feature i starts at ``rows[g]`` and has ``1 + offsets[i]`` cells, each of as many
-numbers as there are classes: cell 0 for the state alone, cell ``1 + h`` for it together with state h of an earlier
-feature.
+The states of all features are numbered consecutively; those of feature i are ``offsets[i] .. offsets[i + 1] - 1``.
+What belongs to a pair of states and a class lies in one array. It begins with a number for every class; then comes a
+row for every state. That of state g of feature i starts at ``rows[g]`` and has ``1 + offsets[i]`` cells, each of as
+many numbers as there are classes: cell 0 for the state alone, cell ``1 + h`` for it together with state h of an
+earlier feature.
 """
 
 import math
@@ -16,14 +16,14 @@ from anbexact._kernels.posterior import exponentials, normalise_rows
 
 
 @kernel
-def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
+def add_pairs(codes, labels, weights, offsets, rows, n_classes, i, counts):
     """Add the weights of a table's rows to the states of feature i.
 
     Parameters
     ----------
     codes : (features, table rows) int16, contiguous
         States.
-    of_class : (table rows,) int16, contiguous
+    labels : (table rows,) int16, contiguous
         Classes.
     weights : (table rows,) float64
         Weights.
@@ -34,7 +34,7 @@ def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
     """
     heads = np.empty(weights.shape[0], np.int64)
     for t in range(weights.shape[0]):
-        heads[t] = rows[offsets[i] + codes[i, t]] + of_class[t]
+        heads[t] = rows[offsets[i] + codes[i, t]] + labels[t]
         counts[heads[t]] += weights[t]
     for j in range(i):
         of_other = codes[j]
@@ -44,7 +44,7 @@ def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
 
 
 @kernel
-def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
+def pair_logs(counts, offsets, rows, class_logs, alone, ess, i, logs):
     """Write the logs for the states g of feature i: ln P(g | c), and ln [P(g, h | c) / (P(g | c) P(h | c))].
 
     Parameters
@@ -53,7 +53,7 @@ def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
         Weighted counts, in the layout of the module.
     offsets, rows
         As in :func:`add_pairs`.
-    of_class : (classes,) float64
+    class_logs : (classes,) float64
         ln of the smoothed weight of every class.
     alone : (states, classes) float64
         ln P(g | c).
@@ -62,14 +62,14 @@ def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
     logs : float64
         Receives the logs, in the same layout.
     """
-    classes = of_class.shape[0]
+    classes = class_logs.shape[0]
     given = np.empty(classes)
     arity = offsets[i + 1] - offsets[i]
     for g in range(offsets[i], offsets[i + 1]):
         place = rows[g]
         for c in range(classes):
             logs[place + c] = alone[g, c]
-            given[c] = of_class[c] + alone[g, c]
+            given[c] = class_logs[c] + alone[g, c]
         place += classes
         for j in range(i):
             prior = ess / (classes * arity * (offsets[j + 1] - offsets[j]))
@@ -84,7 +84,7 @@ def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
 
 @kernel
 def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, out):
-    """Work the rows ``start .. stop-1``: the class posterior of the mixture, missing cells summed out.
+    """Compute the class posterior of the mixture for the rows ``start .. stop-1``; missing cells are summed out.
 
     With B(c) the naive Bayes joint probability of the observed cells and R(c, g, h) the ratio whose log
     :func:`pair_logs` writes, an estimator whose parent is in state g contributes B(c) Π_h R(c, g, h), h the other

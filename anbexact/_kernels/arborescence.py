@@ -8,7 +8,7 @@ from anbexact._kernels.jit import inner, kernel
 
 @inner
 def _is_better(there, weight, minor, a, u, b, w):
-    """Whether there is an arc from u into a and it outweighs the one from w into b, if there is such a one."""
+    """Whether there is an arc from u into a that outweighs the one from w into b, if there is one."""
     if not there[a, u] or not there[b, w]:
         return there[a, u]
     if weight[a, u] != weight[b, w]:
@@ -18,7 +18,7 @@ def _is_better(there, weight, minor, a, u, b, w):
 
 @inner
 def _replace(there, weight, minor, tails, heads, a, u, b, w):
-    """Let the arc from w into b of the contracted graph stand for what the one from u into a stands for."""
+    """Let the arc from w into b of the contracted graph represent the arc that the one from u into a represents."""
     there[b, w] = True
     weight[b, w] = weight[a, u]
     minor[b, w] = minor[a, u]
@@ -28,7 +28,7 @@ def _replace(there, weight, minor, tails, heads, a, u, b, w):
 
 @inner
 def _weigh(first, second, rounding, dual, minor_dual, kept_dual, a, b, tight, reduced):
-    """Write what an arc that is there loses, now that no further set parts its ends."""
+    """Write the loss of an existing arc, now that no further set separates its ends."""
     slack = first[a, b] - dual[a]
     tight[a, b] = slack == 0 and second[a, b] == minor_dual[a]
     reduced[a, b] = kept_dual[a] + (slack if slack < -rounding else 0)
@@ -46,7 +46,7 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
     first, second : (n, n + 1) int64
         ``first[v, u]`` weighs the arc from u into v; u = n is the root.
     admitted : (n, n + 1) bool
-        Which arcs there are.
+        The existing arcs.
     rounding : int
         First weights that differ by no more count as equal in ``reduced``.
     parents : (n,) int64
@@ -145,7 +145,7 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
             bottom = top
             while path[bottom] != best:
                 bottom -= 1
-            for k in range(bottom, top + 1):  # arcs within the new node: no set will part their ends any more
+            for k in range(bottom, top + 1):  # arcs within the new node, whose ends no later set separates
                 for j in range(bottom, top + 1):
                     if j == k:
                         continue

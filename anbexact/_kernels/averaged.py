@@ -17,11 +17,12 @@ from anbexact._kernels.network_sums import log_add, mask_at, place
 from anbexact._kernels.one_row import agreeing_in_sets, agreements
 
 TOGETHER = 8
-"""Pairs of a row and a class that are averaged over orders together, so that processors work several at once."""
+"""Number of pairs of a row and a class that are averaged over orders together, so that a processor handles several at
+once."""
 
 
 class TableOfRows(NamedTuple):
-    """Rows learned from: states, shape (n, rows), classes and weights, shape (rows,)."""
+    """The training rows: states, shape (n, rows), classes and weights, shape (rows,)."""
 
     codes: npt.NDArray[np.int16]
     classes: npt.NDArray[np.int64]
@@ -29,7 +30,7 @@ class TableOfRows(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Where the counts of pairs lie; the attributes are those of :class:`~anbexact.models.aode.PairCounts`."""
+    """The layout of the counts of pairs; the attributes are those of :class:`~anbexact.models.aode.PairCounts`."""
 
     rows: npt.NDArray[np.int64]
     offsets: npt.NDArray[np.int64]
@@ -206,7 +207,7 @@ def pair_ratios(weights, layout, ess, rows, arcs, roots):
     weights : float64
         Weights of all pairs of states with every class; see :class:`~anbexact.models.aode.PairCounts`.
     layout : Pairs
-        Where they lie.
+        The layout of the weights.
     ess : float
         Equivalent sample size.
     rows : (n, m) int16

@@ -35,8 +35,8 @@ class Features(NamedTuple):
     alike : (features,) int64
         Which of the distinct numbers of states each has.
     before, after : (features,) int64
-        Feature that every admitted set with this one holds, too, and the feature of which this is said; -1 if none.
-        Always ``before[v] > v``.
+        The feature that every admitted set with this one must also contain, and the feature that requires this one;
+        -1 if there is none. Always ``before[v] > v``.
     """
 
     codes: npt.NDArray[np.uint16]
@@ -59,7 +59,7 @@ class Scoring(NamedTuple):
     states : int
         How many states the child has.
     tolerance : float
-        By how much a set must score above its subsets.
+        Minimum difference by which a set must score above its subsets.
     ceiling, dispersion : float, (features, features) float64
         Log-likelihood with all features as parents; most that feature u can add to it when v is a parent (for v = u
         the class alone), both in nats.
@@ -87,7 +87,7 @@ class Scoring(NamedTuple):
 
 
 class Current(NamedTuple):
-    """Room for the set that is extended.
+    """Scratch arrays for the set that is extended.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Current(NamedTuple):
 
     @classmethod
     def zeros(cls, words: int, size: int) -> Self:
-        """Return room for a set of so many members."""
+        """Return scratch arrays for sets with up to this number of members."""
         mask, allowed = np.zeros((2, words), np.uint64)
         members, subsets = np.zeros((2, size), np.int64)
         return cls(mask, allowed, members, subsets, np.zeros(size))
@@ -120,7 +120,7 @@ class Listed(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """How far a walk has come.
+    """The state of a walk over sets.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ def fill_following(parent, last, before, began, own):
 
 @inner
 def _read(mask, current):
-    """Take a set as the one to extend; return how many members it has."""
+    """Make a set the one to extend; return its number of members."""
     size = 0
     for w in range(mask.shape[0] - 1, -1, -1):
         word = mask[w]
@@ -170,7 +170,7 @@ def _read(mask, current):
 
 @inner
 def _allow(size, lowest, after, current, open_sets):
-    """Find what may be added: features that were added to every admitted subset, or need the member left out.
+    """Find the features that may be added: those added to every admitted subset, or that need the member left out.
 
     Returns whether there are any.
     """
@@ -202,7 +202,7 @@ def _allow(size, lowest, after, current, open_sets):
 
 @inner
 def _choose(number, size, lowest, here, features, scoring, current, open_sets, added):
-    """Find what of it can be of use, by all that is known of subsets; return how many features there are."""
+    """Keep those features that can improve the score, given the results of subsets; return how many there are."""
     members, subsets, gains = current.members, current.subsets, current.gains
     before, after, alike, arities = features.before, features.after, features.alike, features.arities
     best, rest, children = open_sets.best, open_sets.rest, open_sets.children
@@ -277,7 +277,7 @@ def _bound(size, here, scoring, atoms, layout):
 
 @inner
 def _score(size, n_added, features, scoring, tables, layout, added):
-    """Score the sets that the features make which are added to the set that is laid out."""
+    """Score the sets that result from adding each feature to the set that is laid out."""
     room = added.counts.shape[0]
     cells = cells_at(layout, size)
     begin = np.int64(0)
@@ -315,20 +315,20 @@ def extend_sets(
     Parameters
     ----------
     extent : Extent
-        How far the walk has come.
+        The state of the walk.
     last_size : int
         Sets of this size are not extended.
     features, scoring, atoms : Features, Scoring, Atoms
-        What it is about.
+        The possible parents, the score, and the atoms of the bounds.
     current, added, layout : Current, Added, Layout
-        Room, and the rows of the set that was laid out last.
+        Scratch arrays, and the rows of the set that was laid out last.
     tables, open_sets, listed : CellTables, OpenSets, Listed
-        Receive what is found; there is room for ``quota`` sets and one for every feature.
+        Receive the results; they need room for ``quota`` sets and one more for every feature.
 
     Returns
     -------
     Extent
-        How far the walk has come then.
+        The state of the walk after the call.
     """
     number, n_open, n_listed, n_tables = extent.next, extent.n_open, extent.n_listed, extent.n_tables
     bound = extent.bound

@@ -10,7 +10,7 @@ from anbexact._kernels.jit import kernel
 
 
 class CellValues(NamedTuple):
-    """What the values ``lnΓ(a + w) - lnΓ(a)`` of cells of weight w go by, for several parameters a.
+    """The data for the values ``lnΓ(a + w) - lnΓ(a)`` of cells of weight w, for several parameters a.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Largest log odds that few changes of a row reach, by elimination with a budget."""
+"""Largest log odds after a few changes of a row, by elimination with a budget of changes."""
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def reached_by_changes(buckets, arities, row, allowed, pair, messages, current, 
 
 @kernel
 def nearest_changes(codes, buckets, arities, changeable, decided, tolerance, most, start, stop, found, lead):
-    """Find the fewest changes that take the rows ``start .. stop-1`` from their decision, and the best such.
+    """Find the fewest changes that alter the decisions of the rows ``start .. stop-1``, and the best of these.
 
     Parameters
     ----------
@@ -109,11 +109,11 @@ def nearest_changes(codes, buckets, arities, changeable, decided, tolerance, mos
     decided : (rows,) int64
         The decision of each row.
     tolerance : float
-        By how much another class must overtake it.
+        Minimum lead of another class, in nats.
     most : int
-        Changes at most.
+        Maximum number of changes.
     found : (rows, features) int64
-        Receives the changed rows; as they were where no change suffices.
+        Receives the changed rows; rows for which no change suffices stay as they are.
     lead : (rows,) float64
         Receives the log odds of the rival in the changed row; -inf where no change suffices.
     """
@@ -169,7 +169,7 @@ def nearest_changes(codes, buckets, arities, changeable, decided, tolerance, mos
 
 @inner
 def _least_lead(buckets, arities, row, allowed, target, room):
-    """Return the least, over all other classes, of the largest log odds of a class that some changes reach.
+    """Return the minimum, over all other classes, of the largest log odds of a class within a number of changes.
 
     ``room`` is (messages, current, room, totals) of :func:`reached_by_changes`; its budget is that of ``totals``.
     """
@@ -186,8 +186,9 @@ def _least_lead(buckets, arities, row, allowed, target, room):
 def _search_changes(buckets, arities, row, order, allowed, target, tolerance, most_nodes, room):
     """Search for states in which a class leads all others, in depth-first order; leave them in ``allowed``.
 
-    A node gives the first features of ``order`` a state each; it is left if some class cannot be overtaken by any
-    states of the others. Returns 1 if there are such states, 0 if there are not, and -1 after ``most_nodes`` nodes.
+    A node assigns states to the first features of ``order``; it is cut off if some class cannot be overtaken by any
+    states of the other features. Returns 1 if there are such states, 0 if there are not, and -1 after ``most_nodes``
+    nodes.
     """
     depths, states = order.shape[0], allowed.shape[1]
     bounds, ranked = np.empty((depths + 1, states)), np.empty((depths + 1, states), np.int64)
@@ -241,7 +242,7 @@ def changes_to_class(
     target : int
         The class.
     most_nodes : int
-        Nodes that are searched at most, for each number of changes.
+        Maximum number of nodes that are searched for each number of changes.
     lead : (rows,) float64
         -inf for the rows to change, anything else for rows that stay as they are. For the rows to change, it receives
         the least log odds of the class against another after the changes; -inf where none suffice.

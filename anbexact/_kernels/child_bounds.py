@@ -58,7 +58,7 @@ def upper_bound(cells, atoms, depth, log_states, largest):
     cells, depth : Cells, int
         The cells that are not settled, and the number of the set's members.
     atoms : Atoms
-        What the bounds g and h go by; see :func:`~anbexact.search.exact.candidates.candidate_lists`.
+        The counts for the bounds g and h; see :func:`~anbexact.search.exact.candidates.candidate_lists`.
     log_states, largest : float
         Logarithm of the child's number of states; the greatest parameter of a cell of a superset.
     """

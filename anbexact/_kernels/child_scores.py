@@ -1,4 +1,4 @@
-"""Scores of one child with sets of parents that are each one feature more than a set whose cells are laid out."""
+"""Scores of one child with sets of parents that each add one feature to a set whose cells are laid out."""
 
 import math
 from typing import NamedTuple, Self
@@ -11,7 +11,7 @@ from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.refinement import DIRICHLET, SETTLED, Weights
 
 COUNTS = 4096
-"""Counts that are kept while features are scored together (half of a processor's nearest cache)."""
+"""Number of counts that are kept while features are scored together (half of a processor's first cache)."""
 
 
 class CellTables(NamedTuple):
@@ -70,7 +70,7 @@ class Added(NamedTuple):
 
     @classmethod
     def zeros(cls, length: int, n_counts: int, dtype: npt.DTypeLike) -> Self:
-        """Return room for so many features, and for counts of weights of this type."""
+        """Return scratch arrays for this number of features, with counts of this type of weights."""
         features, q, tables = np.zeros((3, length), np.int64)
         highest, child_parameters, parameters, totals, observed, child_log_gammas, log_gammas = np.zeros((7, length))
         columns, arities, firsts, rows, widths = np.zeros((5, length), np.uint64)
@@ -82,7 +82,7 @@ class Added(NamedTuple):
 
 @inner
 def _value(weight, values, table, width, a, log_gamma_a):
-    """Return the value of a cell: from a row of the tables where it reaches, else computed."""
+    """Return the value of a cell: from the table if it contains the weight, else computed."""
     at = np.uint64(weight)
     if at == weight and at < width:
         return values[table, at]
@@ -105,14 +105,14 @@ def tabulate(values, a):
 
 @kernel
 def score_cells(kind, states, cells, row_codes, arities, added, first, last, tables):
-    """Split every cell by each of the features ``added``, from number ``first`` to ``last``, and set what they score.
+    """Split every cell by each of the features ``added``, from number ``first`` to ``last``, and write their scores.
 
     Parameters
     ----------
     kind, states : int
         ``DIRICHLET`` or ``LIKELIHOOD``; how many states the child has.
     cells : Cells
-        Those of the set to which the features are added.
+        The cells of the set to which the features are added.
     row_codes, arities : (rows, all features) uint16, (all features,) int64
         States by row, and how many every feature has.
     added, tables : Added, CellTables

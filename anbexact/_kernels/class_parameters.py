@@ -10,7 +10,7 @@ from anbexact._kernels.jit import kernel
 
 @kernel
 def best_below(without, within, cost, tolerance):
-    """Replace what belongs to every set of parents by what belongs to the best of its subsets, in place.
+    """Replace score and cost of every set of parents by those of the best of its subsets, in place.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def best_below(without, within, cost, tolerance):
         Class parameters of the family with the class. Afterwards those of the best family: the fewest of families
         that score the same, 0 where it is without the class.
     tolerance : float
-        Local scores that are no farther apart count as equal.
+        Local scores that differ by no more than this count as equal.
     """
     step = 1
     while step < without.shape[0]:

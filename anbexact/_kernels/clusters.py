@@ -1,4 +1,4 @@
-"""Cluster inequalities: what they credit to a parent set, where they hold columns, and which are violated."""
+"""Cluster inequalities: their credits to parent sets, their coefficients, and the violated ones."""
 
 import numpy as np
 

@@ -211,7 +211,7 @@ def log_likelihoods(codes, arities, rows, classes, weights, totals, members, siz
     totals
         As in :func:`relative`.
     members : (families, width) int64
-        The feature parents of each family, the first ``sizes`` of a row; equal beginnings are worked once.
+        The feature parents of each family, the first ``sizes`` of a row; equal beginnings are processed only once.
     sizes : (families,) int64
         -1 stands for no family at all.
     out : (families,) float64

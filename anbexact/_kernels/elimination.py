@@ -46,8 +46,8 @@ from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.posterior import exponentials
 
 DONE, PAUSED, REFUSED, NEAR, COLUMNS, CELLS = range(6)
-"""Why a kernel returns: all rows are worked; the work allowed for a call is done; the cliques of a row are too large;
-or the room for a plan's matrix, for its columns, or for tables and messages is too small.
+"""The reasons why a kernel returns: all rows are done; the work allowed for a call is done; the cliques of a row are
+too large; or the scratch arrays for a plan's matrix, for its columns, or for tables and messages are too small.
 """
 TIE = 1e-9
 """Log probabilities that differ by less are taken as equal."""
@@ -64,14 +64,14 @@ def _same_pattern(codes, t, u):
 
 @inner
 def _read(codes, t, state):
-    """Read a row; what is no row of ``codes`` is missing."""
+    """Read a row; variables without a row in ``codes`` are missing."""
     for v in range(state.shape[0]):
         state[v] = codes[v, t] if v < codes.shape[0] else -1
 
 
 @inner
 def _plan(state, net, roles, most_cells, plan, near, weights, n_cells):
-    """Plan the elimination of a row's pattern; return DONE or why not, and the cells, columns or variables needed."""
+    """Plan the elimination for a row's pattern; return DONE or the reason why not, and the required size."""
     mark_needed(state, net, roles, plan)
     list_hidden(state, net, roles, plan)
     total = plan[COUNTS, N_HIDDEN]
@@ -109,7 +109,7 @@ def _list_largest(plan, near, weights):
 
 @inner
 def _find_bases(net, logs, plan, state):
-    """Write where the values of every factor begin, given what is observed; return the log product of the closed."""
+    """Write where the values of each factor begin, given the observed cells; return the log product of the closed."""
     closed = 0.0
     n_closed = plan[COUNTS, N_CLOSED]
     for i in range(n_closed + plan[COUNTS, N_OPEN]):
@@ -202,7 +202,7 @@ def _sum_first(plan, clique, cells, powers, keep):
 
 @inner
 def _write_kept(net, plan, state, roles, cells, out, t):
-    """Write the table of the kept variables as row t; what contradicts an observed one is impossible."""
+    """Write the table of the kept variables as row t; states that contradict an observed cell are impossible."""
     n = plan[COUNTS, N_ELIMINATED]
     table = plan[TABLES, n]
     if plan[SIZES, n] == out.shape[1]:
@@ -380,7 +380,7 @@ def _count_open(plan, clique, weight, cells, counts):
 
 @kernel
 def joint_rows(codes, rows, net, roles, start, limits, room, out):
-    """Work rows from ``rows[start]``: ln of the joint distribution of the kept variables with what is observed.
+    """Compute ln of the joint distribution of kept variables and observed cells, from ``rows[start]`` on.
 
     Parameters
     ----------
@@ -402,7 +402,7 @@ def joint_rows(codes, rows, net, roles, start, limits, room, out):
     Returns
     -------
     position, reason, needed : int, int, float
-        The first of ``rows`` that was not worked, DONE or why not, and how much room it needs.
+        The first of ``rows`` that is not done, DONE or the reason why not, and the size that it needs.
     """
     plan, near, weights, cells, powers = room.plan, room.near, room.weights, room.cells, room.powers
     table, logs = net.table, net.logs
@@ -430,7 +430,7 @@ def joint_rows(codes, rows, net, roles, start, limits, room, out):
 
 @kernel
 def marginal_rows(codes, rows, net, roles, columns, start, limits, room, out, log_evidence):
-    """Work rows from ``rows[start]``: the distributions of the wanted variables given what is observed.
+    """Compute the distributions of wanted variables given the observed cells, for the rows from ``rows[start]`` on.
 
     Parameters
     ----------
@@ -488,14 +488,14 @@ def marginal_rows(codes, rows, net, roles, columns, start, limits, room, out, lo
 
 @kernel
 def count_rows(codes, rows, weights, net, roles, start, limits, room, counts, log_evidence):
-    """Work rows from ``rows[start]``: add the expected counts of all factors, given what is observed.
+    """Add the expected counts of all factors given the observed cells, for the rows from ``rows[start]`` on.
 
     Parameters
     ----------
     codes, rows, net, start, limits, room
         As in :func:`joint_rows`.
     weights : (rows,) float64
-        Of all rows; those of weight 0 are not worked.
+        Weights of all rows; rows of weight 0 are skipped.
     roles : (variables,) int64
         WANTED for all of them.
     counts : (values,) float64
@@ -560,7 +560,7 @@ def _draw(plan, clique, uniform, cells, state):
 
 @kernel
 def draw_rows(codes, rows, uniforms, net, roles, start, limits, room, out, log_evidence):
-    """Work rows from ``rows[start]``: draw the states of all variables that are missing, given what is observed.
+    """Draw the states of missing variables given the observed cells, for the rows from ``rows[start]`` on.
 
     Parameters
     ----------
@@ -616,10 +616,10 @@ def draw_rows(codes, rows, uniforms, net, roles, start, limits, room, out, log_e
 
 @kernel
 def explanation_rows(codes, rows, net, roles, start, limits, room, out, log_joint):
-    """Work rows from ``rows[start]``: the most probable states of all variables that are missing.
+    """Find the most probable states of all missing variables, for the rows from ``rows[start]`` on.
 
-    Of explanations whose log probabilities differ by less than ``TIE``, that is taken which has the smaller state of
-    the first of the variables in which they differ.
+    Of explanations whose log probabilities differ by less than ``TIE``, the one with the smaller state of the first
+    variable in which they differ is taken.
 
     Parameters
     ----------

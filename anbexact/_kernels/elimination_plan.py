@@ -5,8 +5,8 @@ eliminate one, all factors with it are multiplied into a table over its clique, 
 message to the clique of the first of the remaining variables that is eliminated next.
 
 A network is an integer array ``net`` and an array ``logs`` of the factors' logarithms, parents before their children.
-A plan consists of an integer array ``plan`` and a matrix ``near``. They are two arrays, not many, because each
-array that is passed has its owners counted, which would take longer than the work on it.
+A plan consists of an integer array ``plan`` and a matrix ``near``. They are two arrays, and not many, because
+counting the references to an array at every call takes longer than the work on it.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from anbexact._kernels.jit import inner
 
 
 class Room(NamedTuple):
-    """What is written while rows are worked.
+    """Scratch arrays of the kernels.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class Net(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How much a kernel may do.
+    """Limits of a kernel's work.
 
     Attributes
     ----------
     cells : float
-        Cells of tables and messages that a row may need.
+        Maximum number of cells of tables and messages for a row.
     work : float
-        Cells after which a call returns.
+        Number of cells after which a call returns.
     """
 
     cells: float
@@ -106,7 +106,7 @@ N_ELIMINATED, N_HIDDEN, N_CLOSED, N_OPEN = range(4)
 
 @inner
 def mark_needed(state, net, roles, plan):
-    """Mark the variables that matter, and return how many of them are to be eliminated.
+    """Mark the variables that affect the result, and return how many of them are to be eliminated.
 
     What is wanted or observed matters, and so do its ancestors. The distributions of the others sum to 1.
 
@@ -200,7 +200,7 @@ def _find_neighbours(net, plan, near):
 def choose_order(net, plan, near, weights):
     """Choose the order of elimination, smallest clique first; write the variables of every clique to ``near``.
 
-    Of cliques of the same size, that of the variable first in the list is taken.
+    Among cliques of the same size, the one of the variable that is first in the list is taken.
 
     Parameters
     ----------

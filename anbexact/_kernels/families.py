@@ -1,4 +1,4 @@
-"""Families scored one by one: their counts, and the best network from their scores."""
+"""Families that are scored one by one: their counts, and the best network given their scores."""
 
 import numpy as np
 
@@ -6,16 +6,16 @@ from anbexact._kernels.jit import kernel
 
 
 @kernel
-def count_children(configuration, n_configurations, of_class, n_classes, codes, arity, weights):
+def count_children(configuration, n_configurations, labels, n_classes, codes, arity, weights):
     """Return the counts of several children that have the same parents and ``arity`` states each.
 
-    ``configuration`` and ``of_class`` are the joint state of the feature parents, and the class, of every row;
+    ``configuration`` and ``labels`` are the joint state of the feature parents, and the class, of every row;
     ``codes[child, row]`` the child's state. Shape (children, classes, configurations, states).
     """
     counts = np.zeros((codes.shape[0], n_classes, n_configurations, arity))
     for child in range(codes.shape[0]):
         for t in range(len(weights)):
-            counts[child, of_class[t], configuration[t], codes[child, t]] += weights[t]
+            counts[child, labels[t], configuration[t], codes[child, t]] += weights[t]
     return counts
 
 

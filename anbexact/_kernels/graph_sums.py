@@ -127,7 +127,7 @@ def sum_layers(sums, forward, backward):
 
 @kernel
 def sum_layer_contexts(sums, forward, backward, i, within, without):
-    """Write what can stand around a family of variable i, if no parent need be in the layer before, and if none may.
+    """Write the sums around a family of variable i, if a parent may be in the layer before, and if none may.
 
     ``exp(within[S]) - exp(without[S])`` is the sum of all graphs in which i has the parents S, without the weight of
     this family; both by the place of S, shape (2**(n - 1),), in logarithms. Other parameters as in

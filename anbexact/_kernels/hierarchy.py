@@ -14,7 +14,7 @@ import numpy as np
 from anbexact._kernels.jit import kernel
 
 BLOCK = 256
-"""Rows that are treated together, so that what is known about them stays in the cache."""
+"""Number of rows that are processed together, so that their data stay in the cache."""
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Dynamic programme over the subsets of n features, in blocks and layers.
 
-A set is a bit mask. Its ``low_bits`` lowest bits are its place within a block, the rest names the block.
-Blocks are worked in layers of equal popcount; a block needs only itself and the blocks one bit smaller,
-so two layers of best parent-set scores are held at a time, and the blocks of a layer run in parallel.
+A set is a bit mask. Its ``low_bits`` lowest bits are its place within a block, the rest names the block. Blocks are
+processed in layers of equal popcount; a block needs only itself and the blocks one bit smaller, so two layers of best
+parent-set scores are held at a time, and the blocks of a layer run in parallel.
 """
 
 from typing import NamedTuple
@@ -118,7 +118,7 @@ def _high_child_scores(scores, block, child, low_bits, limits, best):
 
 @inner
 def _slot(block, child, low_bits):
-    """Where, in half blocks, the best scores of ``child`` lie among those of ``block``."""
+    """Return the place, in half blocks, of the best scores of ``child`` among those of ``block``."""
     if child < low_bits:
         return child
     outside = ~block & ((1 << (child - low_bits)) - 1)
@@ -159,12 +159,12 @@ def _best_sinks(total, best, half):
 
 @kernel
 def solve_blocks(blocks, places, first, low_bits, scores, limits, previous, current, optimum):
-    """Work some blocks of one layer.
+    """Solve some blocks of one layer.
 
     Parameters
     ----------
     blocks : (k,) int64
-        The blocks to work, all of one popcount, ``blocks[t]`` being number ``first + t`` of its layer.
+        The blocks, all of one popcount; ``blocks[t]`` is number ``first + t`` of its layer.
     places : (2**(n - low_bits),) int64
         Number of every block within its layer.
     low_bits : int

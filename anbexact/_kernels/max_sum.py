@@ -26,7 +26,7 @@ class Buckets(NamedTuple):
     message_offsets : (buckets + 1,) int64
         Where the maxima of bucket i start, in joint states of the other features of its scope.
     constants : (classes,) float64
-        What depends on no feature.
+        The terms that depend on no feature.
     """
 
     firsts: npt.NDArray[np.int64]
@@ -134,18 +134,18 @@ def _largest_rival(buckets, arities, row, free, decided, messages, current, best
 def minimal_reasons(codes, buckets, arities, relevant, decided, tolerance, start, stop, fixed, worst):
     """Find a subset-minimal sufficient reason for each of the rows ``start .. stop-1``, by deletion.
 
-    Features are released one after the other, those first whose release alone brings another class least near.
+    Features are released one after the other, first those whose release alone brings other classes the least closer.
 
     Parameters
     ----------
     codes : (features, rows) int16
         States; a negative code is a cell that is free whatever the reason.
     relevant : (features,) bool
-        Which features can matter at all.
+        Which features can affect the decision.
     decided : (rows,) int64
         The decision of each row.
     tolerance : float
-        Another class must stay behind by as much.
+        Minimum lead of the decided class, in nats.
     fixed : (rows, features) bool
         Receives the features of the reason; all observed relevant ones if even these do not suffice.
     worst : (rows,) float64
@@ -219,7 +219,7 @@ def smallest_reasons(codes, buckets, arities, relevant, decided, tolerance, most
     codes, buckets, arities, relevant, decided, tolerance, start, stop, fixed, worst
         As in :func:`minimal_reasons`, which has filled ``fixed`` and ``worst``.
     most : int
-        Nodes that are searched for a row at most.
+        Maximum number of nodes that are searched for a row.
     proved : (rows,) bool
         Receives whether there is no smaller reason.
 

@@ -22,14 +22,14 @@ def _summary(first, last, labels, weights, sums, rows):
         sums[labels[t]] += weights[t]
         rows[labels[t]] += 1
     total = 0.0
-    of_classes = 0.0
+    class_sum = 0.0
     classes = 0
     for c in range(len(sums)):
         if rows[c] > 0:
             total += sums[c]
-            of_classes += _bits(sums[c])
+            class_sum += _bits(sums[c])
             classes += 1
-    return total, _bits(total) - of_classes, classes
+    return total, _bits(total) - class_sum, classes
 
 
 @inner

@@ -109,7 +109,7 @@ def add_border(cells, extra, totals, weights, p, gradient, cross, corner):
 
 @kernel
 def bound(totals, p, change):
-    """Return an upper bound on what the likelihood can still gain, and the weight that speaks against it.
+    """Return an upper bound on the possible gain of the likelihood, and the weight by which it fails to hold.
 
     ``change`` (M, s-1) is what the Newton step changes the predictors by. With z = change - Σ_c p_c change_c, the
     quasi-distributions q = p (1 + z) have the moments of the data. If they are not negative, the divergence of q

@@ -126,7 +126,7 @@ def sum_orders(sums, forward, backward, highest):
 
 @kernel
 def sum_contexts(forward, backward, i, out, highest):
-    """Write, for every set of parents S of variable i, the sum over all that can stand around this family.
+    """Write, for every set of parents S of variable i, the sum over all networks and orders around this family.
 
     ``out[S] = Σ_{W ⊇ S, i ∉ W} forward[W] backward[W ∪ i]`` in logarithms, shape (2**(n - 1),), by the place of S;
     the highest term instead of the sum if ``highest``.

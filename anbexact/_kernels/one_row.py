@@ -33,7 +33,7 @@ class FamilyCells(NamedTuple):
     parents, children, arities : (families,) int64
         The mask of the parents among the features, the place of the feature, and its number of states.
     parameters : (families,) float64
-        What the prior adds to every cell.
+        The prior weight that is added to every cell.
     """
 
     parents: npt.NDArray[np.int64]

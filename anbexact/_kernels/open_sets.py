@@ -21,7 +21,7 @@ class OpenSets(NamedTuple):
     best : (sets,) float64
         Best score of the set and its subsets.
     rest : (sets,) float64
-        What the log-likelihood misses to that with all features, in nats.
+        By how much the log-likelihood is below that with all features, in nats.
     first_child : (sets,) int32
         The first of the open sets made from it.
     children : (sets, words) uint64
@@ -37,7 +37,7 @@ class OpenSets(NamedTuple):
 
     @classmethod
     def zeros(cls, length: int, n_slots: int, words: int) -> Self:
-        """Return so many sets, all empty, and as many free slots."""
+        """Return this number of empty sets, and of free slots."""
         masks, children = np.zeros((2, length, words), np.uint64)
         best, rest = np.zeros((2, length))
         return cls(masks, np.full(n_slots, -1, np.int32), best, rest, np.zeros(length, np.int32), children)

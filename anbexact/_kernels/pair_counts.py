@@ -1,4 +1,4 @@
-"""Counts of many small sets of variables, as they are or summed up into set scores."""
+"""Counts of many small sets of variables, or set scores from these counts."""
 
 import math
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class VariableSets(NamedTuple):
     sizes : (sets,) int64
         Joint states of every set.
     kinds : (sets,) int64
-        Which of the parameters of the cell values a set goes by.
+        The number of the cell values' parameter that applies to the set.
     """
 
     members: npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ def sum_cells(table, sets, cell_values, start, stop, out):
     table, sets : Rows, VariableSets
         The table, and all sets.
     cell_values : CellValues
-        What the values go by; ``whole`` says whether all weights are whole numbers.
+        The parameters of the values; ``whole`` says whether all weights are whole numbers.
     out : (sets,) float64
         Receives the sums.
 

@@ -16,7 +16,7 @@ LOG_PROBABILITY = 2
 """Form of a result: ln P(c | x)."""
 
 BLOCK = 64
-"""Complete rows that are worked together."""
+"""Number of complete rows that are processed together."""
 
 
 class Families(NamedTuple):
@@ -71,7 +71,7 @@ def exponentials(x, powers):
 
 @kernel
 def normalise_rows(log_joint, form, scratch, powers):
-    """Bring rows of ln P(c, x) into the form that is asked for, in place.
+    """Convert rows of ln P(c, x) to the requested form, in place.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def normalise_rows(log_joint, form, scratch, powers):
 
 @kernel
 def complete_rows(codes, families, form, start, stop, out):
-    """Work the complete rows ``start .. stop-1``.
+    """Compute the results of the complete rows ``start .. stop-1``.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def _is_open(state, f, families):
 
 @kernel
 def incomplete_rows(codes, families, arities, most, form, start, stop, out, done):
-    """Work rows ``start .. stop-1`` in which few joint states of hidden features have to be summed, one by one.
+    """Compute the results of rows ``start .. stop-1`` that have few joint states of hidden features to be summed.
 
     Parameters
     ----------
@@ -204,9 +204,9 @@ def incomplete_rows(codes, families, arities, most, form, start, stop, out, done
     arities : (features,) int64
         States of every feature.
     most : int
-        Joint states that are summed at most.
+        Maximum number of joint states that are summed.
     done : (rows,) bool
-        Receives whether a row was worked; the others have zeros in ``out``.
+        Receives whether a row is done; the others have zeros in ``out``.
     """
     children, logs = families.children, families.logs
     classes, n_features, n_families = out.shape[1], codes.shape[0], children.shape[0]

@@ -28,7 +28,7 @@ from anbexact._kernels.jit import inner, kernel
 HISTOGRAM = 32
 """Whole weights up to this (an even number) are kept as a histogram of settled cells."""
 BOARD = 8192
-"""Counts that are laid side by side at most (64 kB, to stay in the cache)."""
+"""Maximum number of counts that are laid out together (64 kB, to stay in the cache)."""
 
 
 class SortedRows(NamedTuple):
@@ -123,7 +123,7 @@ class Levels(NamedTuple):
 
     @classmethod
     def empty(cls, n_rows: int, arities: npt.NDArray[np.int64]) -> Self:
-        """Return room for walks, one at a time."""
+        """Return scratch arrays for walks, one at a time."""
         n = len(arities)
         n_cells, n_settled, q, sizes, visits = np.empty((5, n + 1), np.int64)
         counts, ends = np.zeros((2, arities.max()), np.int32)
@@ -155,7 +155,7 @@ class Boards(NamedTuple):
 
     @classmethod
     def empty(cls, arities: npt.NDArray[np.int64]) -> Self:
-        """Return room for the tables of features with these numbers of states."""
+        """Return scratch arrays for the tables of features with these numbers of states."""
         slots = int(arities.prod())
         board, outer, length = np.zeros((3, len(arities) + 1), np.int64)
         outer[0] = 1
@@ -164,7 +164,7 @@ class Boards(NamedTuple):
 
 @inner
 def _cell_value(weight, values, a, log_gamma_a):
-    """Return the value of a cell: from the table where it reaches, else computed."""
+    """Return the value of a cell: from the table if it contains the weight, else computed."""
     if weight < values.shape[0] and weight == math.floor(weight):
         return values[int(weight)]
     return cell_value(weight, a, log_gamma_a)
@@ -433,9 +433,9 @@ def score_subtree(prefix, decided, rows, features, low_sets, cell_values, max_si
     cell_values : CellValues
         Values of the cells, a row for every distinct q.
     max_size : int
-        Sets larger than this are not scored: theirs is not a score.
+        Sets larger than this are not scored, and their results are meaningless.
     levels, boards : Levels, Boards
-        Room; what a walk before left there does not matter.
+        Scratch arrays, whose contents before the call do not matter.
     out : (2**(n - decided),) float64
         Receives the scores in nats.
     """

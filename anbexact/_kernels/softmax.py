@@ -1,9 +1,9 @@
 """Conditional log likelihood of a multinomial logistic regression whose columns are indicators of cells.
 
-Every row has one cell in each of several families; its linear predictor for class c is ``base[t, c]`` plus the sum
-of ``shift[cell, c]`` over its cells. Arrays are as follows, for M distinct rows, F families, K cells and s classes:
+Every row has one cell in each of several families; its linear predictor for class c is ``base[t, c]`` plus the sum of
+``shift[cell, c]`` over its cells. Arrays are as follows, for M distinct rows, F families, K cells and s classes:
 ``cells`` (M, F) int32, numbered over all families; ``totals`` (M,) the weight of the row, ``weights`` (M, s) that of
-the row with each class; ``base`` (M, s); ``shift`` (K, s). Rows of weight 0 are passed over.
+the row with each class; ``base`` (M, s); ``shift`` (K, s). Rows of weight 0 are skipped.
 
 s is a multiple of `CLASSES`: tables of other numbers of classes get impossible ones (``base`` `IMPOSSIBLE`, weight
 0), since sums over four classes at once stay in registers, which is two to three times as fast for few classes.

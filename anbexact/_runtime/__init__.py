@@ -1,1 +1,1 @@
-"""What every stage may use: limits of time and memory, threads, progress, warnings."""
+"""Tools of all packages: limits of time and memory, threads, progress, warnings."""

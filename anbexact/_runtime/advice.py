@@ -1,4 +1,4 @@
-"""Advice to the caller of the package, each kind of it once."""
+"""Advice to the caller of the package, each kind of which is given once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _heard: ContextVar[set[str] | None] = ContextVar("heard", default=None)
 
 @contextmanager
 def heard_once() -> Iterator[None]:
-    """Let every kind of advice (see :func:`advise`) be given once within, however often it applies."""
+    """Give every kind of advice (see :func:`advise`) only once within the block, however often it applies."""
     token = None if _heard.get() is not None else _heard.set(set())
     try:
         yield

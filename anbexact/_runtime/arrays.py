@@ -1,4 +1,4 @@
-"""Types of arrays, by what they hold."""
+"""Types of arrays, by their contents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ import numpy.typing as npt
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
-"""Positions in other arrays, as kernels take them."""
+"""Positions in other arrays, in the type that kernels take."""
 Integers = npt.NDArray[np.intp]
-"""Positions as numpy returns them."""
+"""Positions in the type that numpy returns."""

@@ -1,9 +1,11 @@
-"""Deadlines of searches, and interrupts that bring them forward."""
+"""Deadlines of searches, which do not count the compilation of kernels, and interrupts that bring them forward."""
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +13,72 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
 
-from anbexact._runtime.compilation import compilation
+from numba.core.event import Event, Listener, register
+
+from anbexact._kernels.jit import KEPT
+from anbexact._runtime.progress import is_watched
+from anbexact._runtime.warn import warn
+
+COMPILED_SECONDS = 0.2
+"""Minimum time in seconds for which a kernel counts as compiled, and not loaded from disk."""
+ONCE = "anbexact: compiling, once: the first use after installation takes some seconds longer"
+ALWAYS = (
+    "compiled code cannot be saved, because there is no writable folder for it, and every process compiles again, "
+    "which takes seconds to minutes: set the environment variable NUMBA_CACHE_DIR to a writable folder that persists"
+)
+
+
+class _Compilation(Listener):
+    """Adds up the seconds in which numba compiles, or loads what it has compiled, in any thread.
+
+    The garbage collector is switched off meanwhile, which saves a tenth of the time, because the compiler makes many
+    objects and little garbage.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth, self._began, self._total = 0, 0.0, 0.0
+        self._told = False
+        self._collects = False
+
+    def on_start(self, event: Event) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._began = time.perf_counter()
+                self._collects = gc.isenabled()
+                gc.disable()
+            self._depth += 1
+
+    def on_end(self, event: Event) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                took = time.perf_counter() - self._began
+                self._total += took
+                if self._collects:
+                    gc.enable()
+                self._tell(event, took)
+
+    def _tell(self, event: Event, seconds: float) -> None:
+        """Say once that kernels are being compiled: in an interactive session, or always if the code is not saved."""
+        if self._told or seconds < COMPILED_SECONDS:
+            return
+        kernel = getattr((event.data or {}).get("dispatcher"), "py_func", None)
+        if getattr(kernel, "__module__", "").startswith("anbexact."):
+            self._told = True
+            if not KEPT:
+                warn(ALWAYS)
+            elif is_watched(sys.stderr):
+                print(ONCE, file=sys.stderr, flush=True)
+
+    @property
+    def seconds(self) -> float:
+        with self._lock:
+            return self._total + (time.perf_counter() - self._began if self._depth else 0.0)
+
+
+compilation = _Compilation()
+register("numba:compile", compilation)  # type: ignore[no-untyped-call]  # numba has no types
 
 
 def check_limit(name: str, value: object) -> None:
@@ -26,14 +93,15 @@ _abandonable: ContextVar[Deadline | None] = ContextVar("abandonable", default=No
 class Deadline:
     """A moment after which no further work is started; an interrupt can bring it forward.
 
-    It passes at the same time in the process that it is sent to, by the clocks of both; an interrupt does not travel.
+    If a deadline is sent to another process, it passes there at the same time, by the clocks of both processes; an
+    interrupt is not sent along.
 
     Parameters
     ----------
     seconds : float, optional
         From now; None for no limit.
     outer : Deadline, optional
-        One that holds, too.
+        Another deadline, with which this one passes at the latest.
     """
 
     def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
@@ -69,7 +137,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds that are left, 0 or more; infinite without a limit."""
+        """Seconds until the deadline, 0 or more; infinite without a limit."""
         if self.interrupted:
             return 0.0
         own = math.inf if self.seconds is None else max(self.seconds - self.elapsed, 0.0)
@@ -81,11 +149,11 @@ class Deadline:
         return self.left <= 0
 
     def within(self, seconds: float) -> Deadline:
-        """Return a deadline that passes in ``seconds``, or with this one."""
+        """Return a deadline that passes in ``seconds``, or with this one if that is earlier."""
         return Deadline(seconds, self)
 
     def interrupt(self) -> None:
-        """Let this deadline, and those that it lies within, pass now."""
+        """Let this deadline and all outer ones pass now."""
         self._interrupted = True
         for other in (self.outer, self._work):
             if other is not None:
@@ -93,14 +161,14 @@ class Deadline:
 
 
 def _at(moment: float) -> Deadline:
-    """Return the deadline that passes at a moment of the clock, or never."""
+    """Return the deadline that passes at a time of the system's clock, which may be infinite."""
     return Deadline(None if math.isinf(moment) else moment - time.time())
 
 
 class ProcessorDeadline(Deadline):
-    """A deadline that passes after so many processor seconds of this process, or with one around it.
+    """A deadline that passes after a number of processor seconds of this process, or with an outer deadline.
 
-    So what is reached by then does not depend on who else uses the processors.
+    The results at this deadline therefore do not depend on other processes that use the processors.
     """
 
     def __init__(self, seconds: float, outer: Deadline) -> None:
@@ -113,18 +181,18 @@ class ProcessorDeadline(Deadline):
         return time.process_time() - self._spent
 
     def within(self, seconds: float) -> Deadline:
-        """Return a deadline that passes after so many processor seconds, or with this one."""
+        """Return a deadline that passes after a number of processor seconds, or with this one if that is earlier."""
         return ProcessorDeadline(seconds, self)
 
 
 def seconds_left(deadline: Deadline) -> float | None:
-    """Return the time left as a time limit: None if there is none, else above 0."""
+    """Return the remaining time as a time limit: None if there is no limit, else a number above 0."""
     return None if math.isinf(deadline.left) else max(deadline.left, 0.001)
 
 
 @contextmanager
 def interruptible(deadline: Deadline) -> Iterator[None]:
-    """Let a first Ctrl-C make the deadline pass, and raise only from the second on; in the main thread alone."""
+    """Let a first Ctrl-C make the deadline pass, and a second one raise; in the main thread only."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
         yield
@@ -134,7 +202,7 @@ def interruptible(deadline: Deadline) -> Iterator[None]:
 
 
 class _Interrupt:
-    """What a Ctrl-C does within :func:`interruptible`."""
+    """The handler of Ctrl-C within :func:`interruptible`."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -147,7 +215,7 @@ class _Interrupt:
 
 @contextmanager
 def raising_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C be raised at once even within :func:`interruptible`: while others work, and this process waits."""
+    """Let Ctrl-C raise at once even within :func:`interruptible`, for waiting while other processes work."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not isinstance(usual, _Interrupt):
         yield
@@ -167,9 +235,9 @@ def _on_interrupt(handler: Callable[..., object]) -> Iterator[None]:
 
 @contextmanager
 def abandonable() -> Iterator[None]:
-    """Let a first Ctrl-C end whatever is searched within, and raise it then: an unfinished choice is no result.
+    """Let a first Ctrl-C end the searches within the block, then raise it, as an unfinished choice is useless.
 
-    Deadlines that are set within pass with it.
+    All deadlines that are set within the block pass at that moment.
     """
     work = Deadline()
     token = _abandonable.set(work)

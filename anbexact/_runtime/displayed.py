@@ -1,4 +1,4 @@
-"""How values are shown: they only name what is asked for, since importing the package need not load drawings."""
+"""How values show themselves in notebooks and figures; the code that draws them is imported on first use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Displayed:
 
 
 class DisplayedFrame(Displayed, pd.DataFrame):
-    """A frame with a display of its own; whatever is made of it is a plain frame."""
+    """A frame with a display of its own; frames that pandas derives from it are plain frames."""
 
     @property
     def _constructor(self) -> Any:

@@ -13,10 +13,11 @@ from scipy.optimize import minimize_scalar
 def best_on_log_scale(
     value: Callable[[float], float], low: float, high: float, *, first_look: int, precision: float
 ) -> float:
-    """Return the x between low and high of highest value.
+    """Return the x between ``low`` and ``high`` at which ``value`` is highest.
 
-    ``first_look`` points, evenly spaced on a logarithmic scale, ends included; then Brent's bounded search between
-    the neighbours of the best of them, to ``precision`` in ln x. 1 where all points are worth the same.
+    The value is computed at ``first_look`` points, evenly spaced on a logarithmic scale and with both ends. Brent's
+    bounded search then takes place between the neighbours of the best point, to ``precision`` in ln x. The result is
+    1 if all points have the same value.
     """
     grid = np.linspace(log(low), log(high), first_look)
     values = np.array([value(exp(point)) for point in grid])
@@ -33,10 +34,11 @@ def best_on_log_scale(
 def best_on_log_grid(
     values_at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], low: float, high: float, *, points: int
 ) -> tuple[float, float]:
-    """Return the x between low and high of highest value, and the highest value found.
+    """Return the x between ``low`` and ``high`` at which the value is highest, and the highest value found.
 
-    All ``points``, evenly spaced on a logarithmic scale, ends included, are valued in one call. The x is the top of
-    the parabola, in ln x, through the best of them and its neighbours. 1 where all points are worth the same.
+    One call computes the values of all ``points``, evenly spaced on a logarithmic scale and with both ends. The x is
+    the top of the parabola, in ln x, through the best point and its neighbours. It is 1 if all points have the same
+    value.
     """
     grid = np.geomspace(low, high, points)
     values = values_at(grid)

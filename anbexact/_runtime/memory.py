@@ -1,30 +1,51 @@
-"""How much memory there is, and the refusal of searches that need more."""
+"""The processors and the memory that this process may use."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from time import monotonic
 
 import psutil
 
-from anbexact._runtime.share import jobs_at_once
-
+_others: ContextVar[int] = ContextVar("jobs at the same time", default=1)
 ANSWER_HOLDS = 0.05
-"""Seconds for which the system's answer is used again, as asking takes 0.3 ms and a small fit asks seven times."""
+"""Seconds for which the system's answer is used again: a query takes 0.3 ms, and a small fit needs seven."""
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux shows its control groups, which limit the memory of processes, and the groups of this process."""
 LIMIT_FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
 """The files of a control group's limit and use, by the folder below ``GROUPS``: of version 2, and of version 1."""
 FILE_CACHE = ("inactive_file", "active_file", "slab_reclaimable")
-"""Memory in which a group caches files, and which the system reclaims when it is needed."""
+"""Entries of a group's statistics with memory that caches files, which the system reclaims when needed."""
 _answer = (-ANSWER_HOLDS, 0)
 
 
+def n_processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def jobs_at_once() -> int:
+    """Return how many jobs share this machine with the present one, itself included; at most one per processor."""
+    return min(_others.get(), n_processors())
+
+
+@contextmanager
+def share_of_machine(n_jobs: int) -> Iterator[None]:
+    """Limit the block to the share of processors and memory of one job when ``n_jobs`` jobs run at once."""
+    token = _others.set(n_jobs)
+    try:
+        yield
+    finally:
+        _others.reset(token)
+
+
 class SearchTooLargeError(MemoryError):
-    """A search needs more memory than allowed; it was refused before it started, or memory ran out during it."""
+    """A search needs more memory than allowed: it was refused before it started, or ran out of memory."""
 
 
 def available_memory() -> int:
@@ -49,7 +70,7 @@ def refused_without_memory(doing: str) -> Iterator[None]:
     Parameters
     ----------
     doing : str
-        What is being done, such as ``"fitting the pool"``.
+        The work within the block, such as ``"fitting the pool"``.
 
     Raises
     ------
@@ -68,7 +89,7 @@ def refused_without_memory(doing: str) -> Iterator[None]:
 
 
 def is_from_system(error: MemoryError) -> bool:
-    """Whether an allocation failed (in Python, numpy, numba or pyarrow), and it is not this package that refuses."""
+    """Whether an allocation failed (in Python, numpy, numba or pyarrow), as against a refusal by this package."""
     return not error.args or "alloc" in str(error).lower()
 
 

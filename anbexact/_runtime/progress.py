@@ -57,7 +57,7 @@ def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progre
 
 
 def default_progress() -> Progress | None:
-    """Return what shows the progress of long work to people who watch, unasked; None if nobody does.
+    """Return the callback that shows the progress of long work without being asked; None if nobody watches.
 
     On a terminal or in a notebook it is a :func:`progress_line` that appears after five seconds.
     """
@@ -66,7 +66,7 @@ def default_progress() -> Progress | None:
 
 @dataclass
 class _Several:
-    """Several searches for one result: how many at most, when the first began, and how many have begun."""
+    """Several searches for one result: their maximum number, when the first began, and how many have begun."""
 
     at_most: int
     since: float
@@ -75,7 +75,7 @@ class _Several:
 
 @contextmanager
 def several_searches(at_most: int) -> Iterator[None]:
-    """Number the searches within the block in their progress, and show it once they have taken long together."""
+    """Number the searches within the block in their progress, which is shown once they have taken long in total."""
     token = _several.set(_Several(at_most, time.monotonic()))
     try:
         yield

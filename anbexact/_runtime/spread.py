@@ -1,4 +1,4 @@
-"""Independent jobs on the workers of joblib's backend, where one is configured; else one after the other, here."""
+"""Independent jobs: on the workers of joblib's backend if one is configured, else in this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from joblib.externals.loky.backend.reduction import dumps
 from joblib.parallel import get_active_backend
 
 from anbexact._runtime.deadline import raising_interrupts
-from anbexact._runtime.share import share_of_machine
+from anbexact._runtime.memory import share_of_machine
 from anbexact._runtime.warn import warn
 
 Shared = TypeVar("Shared", contravariant=True)
@@ -30,38 +30,38 @@ _in_job: ContextVar[bool] = ContextVar("within a job", default=False)
 OF_THIS_MACHINE = ("LokyBackend", "MultiprocessingBackend")
 """Backends of joblib whose workers are processes of this machine."""
 ATTEMPTS = 3
-"""How often in succession workers may be lost before any job ends."""
+"""Number of consecutive losses of workers, without a finished job in between, after which the error is raised."""
 
 
 class Work(Protocol[Shared, Job, Result]):
-    """What is done in every job, with what all jobs share."""
+    """The function of a job: its arguments are what all jobs share, and the job."""
 
     def __call__(self, shared: Shared, job: Job, /) -> Result: ...
 
 
 def worker_count() -> int:
-    """Return on how many workers jobs run by joblib's configuration; 1 if there is none, and within a job."""
+    """Return the number of workers in joblib's configuration; 1 without a configuration, and within a job."""
     return 1 if _in_job.get() else int(effective_n_jobs(Parallel().n_jobs))
 
 
 def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job]) -> Generator[Result, None, None]:
     """Yield ``work(shared, job)`` for every job, in their order.
 
-    Jobs run on the workers that :func:`joblib.parallel_config` configures. Without workers, each runs here when its
-    result is asked for; so ``jobs`` may depend on the results before.
+    Jobs run on the workers that :func:`joblib.parallel_config` configures. Without workers, a job runs in this
+    process when its result is asked for, so that ``jobs`` may depend on earlier results.
 
-    What the jobs share is sent to the processes of this machine through one file, to other workers as the backend
-    does. A worker uses its part of the processors and of the memory of its machine. Warnings of workers are given
-    here. Jobs whose worker was lost are done again.
+    What the jobs share is sent to processes of this machine through one file, and to other workers by the backend. A
+    worker uses its share of its machine's processors and memory. Warnings of workers are repeated in this process.
+    Jobs whose worker was lost are repeated.
 
     Parameters
     ----------
     work : callable
-        A function of a module, of what is shared and a job.
+        A function at the top level of a module.
     shared : object
-        What every job needs.
+        The argument that all jobs share.
     jobs : iterable
-        What the jobs differ in.
+        The argument of each job.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job])
         while left:
             if threads:
                 calls = [delayed(_in_thread)(work, shared, job, n_workers) for job in left]
-            else:  # packed, as backends may otherwise hand over arrays that cannot be written to
+            else:  # pickled here, because some backends would pass arrays that are read-only
                 calls = [delayed(_in_process)(work, handle, bytes(dumps(job)), n_workers) for job in left]
             try:
                 with _results(calls) as results:
@@ -99,7 +99,7 @@ def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job])
 
 
 def _waited_for(results: Iterator[Any]) -> Iterator[Any]:
-    """Yield results; a Ctrl-C while they are waited for is raised."""
+    """Yield results; raise a Ctrl-C that occurs while waiting for them."""
     while True:
         with raising_interrupts():
             try:
@@ -115,9 +115,9 @@ def _backend() -> Any:
 
 @contextmanager
 def _results(calls: list[Any]) -> Iterator[Iterator[Any]]:
-    """Give the results in order: each as soon as it is there, where the backend can do that, else all at the end.
+    """Yield the results in order: each as soon as it is known if the backend supports that, else all at the end.
 
-    Calls whose results are no longer wanted are given up, without joblib's warning that they are.
+    Calls whose results are no longer needed are abandoned, without joblib's warning about that.
     """
     if not getattr(_backend(), "supports_return_generator", False):
         yield iter(Parallel()(calls))
@@ -147,7 +147,7 @@ def _in_process(work: Work[Any, Any, Result], handle: Any, job: bytes, n_workers
 
 @contextmanager
 def _job_of(n_workers: int) -> Iterator[None]:
-    """Let what runs within be one of several jobs: it starts none itself, and uses its part of the machine."""
+    """Mark the block as one of several jobs: it does not start jobs itself, and uses its share of the machine."""
     token = _in_job.set(True)
     try:
         with share_of_machine(n_workers):
@@ -158,7 +158,7 @@ def _job_of(n_workers: int) -> Iterator[None]:
 
 @contextmanager
 def _sent(shared: Any) -> Iterator[Any]:
-    """Send what jobs share once: by a file on this machine, and by the store of Ray; Dask does so by itself."""
+    """Send what jobs share only once: through a file on this machine, or the store of Ray; Dask does so by itself."""
     backend = type(_backend()).__name__
     if backend == "RayBackend":
         import ray

@@ -13,8 +13,8 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import jobs_at_once, n_processors
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.share import jobs_at_once, n_processors
 
 
 def thread_count(n_jobs: object) -> int:
@@ -39,9 +39,9 @@ _single_limits: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let linear algebra use one thread, in the whole process, until the last of those who asked for it has ended.
+    """Limit linear algebra to one thread, in the whole process, until the last block that asked for it has ended.
 
-    Matrices of a few hundred rows are worked up to ten times as fast so.
+    Matrices of a few hundred rows are then processed up to ten times as fast.
     """
     global _single_uses, _single_limits
     with _single:

@@ -19,7 +19,7 @@ def with_article(noun: str) -> str:
 
 
 def number_text(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, but with all digits before the decimal point.
+    """Return a number with this many significant digits, but with all digits before the decimal point.
 
     Examples
     --------

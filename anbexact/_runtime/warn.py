@@ -23,7 +23,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     Parameters
     ----------
     text : str
-        What is the matter, and what to do about it.
+        The problem, and the remedy.
     category : type, default UserWarning
         The kind of warning.
     """
@@ -37,7 +37,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
             break
         within |= package in OUTER_PACKAGES
         frame, depth = frame.f_back, depth + 1
-    if frame is not None and within and not _every_one_is_asked_for(category):
+    if frame is not None and within and first_action(category) not in ("always", "all", "error"):
         key = frame.f_code.co_filename, frame.f_lineno, _without_details(text)
         if key in _given:
             return
@@ -53,9 +53,9 @@ def _without_details(text: str) -> str:
     return " ".join({"has": "have", "is": "are", "it": "them", "row": "rows"}.get(word, word) for word in words)
 
 
-def _every_one_is_asked_for(category: type[Warning]) -> bool:
-    """Whether the first warning filter for a category lets all of its warnings through."""
+def first_action(category: type[Warning]) -> str | None:
+    """Return what the first warning filter for all warnings of a category does with them; None if there is none."""
     for action, message, of, module, line in warnings.filters:
         if message is None and module is None and line == 0 and issubclass(category, of):
-            return action in ("always", "all", "error")
-    return False
+            return action
+    return None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from anbexact._runtime.progress import Progress
 from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.classifiers.structureless import StructurelessClassifier
 from anbexact.models.a2de import A2DE, TripleCounts, count_triples
 from anbexact.scores import BDeu
-from anbexact.tables.training import TrainingColumns
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.table import DiscreteTable
 
 
 @parameter_group
@@ -22,7 +26,7 @@ class A2DEParameters(TableParameters):
     "averaged two-dependence estimators (A2DE)",
     compared=[Compared("A2DE", 65, refitted=False)],
 )
-class A2DEClassifier(A2DEParameters, TableClassifier):
+class A2DEClassifier(A2DEParameters, StructurelessClassifier):
     """Averaged two-dependence estimators (A2DE): a mixture of networks, one for each pair of features.
 
     In the network of features i and j, these two and the class are the parents of all other features. All pairs have
@@ -99,13 +103,12 @@ class A2DEClassifier(A2DEParameters, TableClassifier):
         super().check_parameters()
         BDeu(self.ess)
 
-    def _learn_model(self, read: TrainingColumns) -> A2DE:
+    def _model_of(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts], progress: Progress | None) -> A2DE:
         """Count the triples."""
-        table, cut_points = read.discretised(self.discretizer)
         return A2DE(
             vocabulary=table.vocabulary,
             cut_points=cut_points,
-            counts=count_triples(table, self.n_jobs, self.progress()),
+            counts=count_triples(table, self.n_jobs, progress),
             ess=float(self.ess),
             n_jobs=self.n_jobs,
         )

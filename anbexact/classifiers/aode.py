@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from numbers import Real
 from typing import Any
 
+from anbexact._runtime.progress import Progress
 from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.classifiers.structureless import StructurelessClassifier
 from anbexact.models.aode import AODE, PairCounts, count_pairs
 from anbexact.scores import BDeu
-from anbexact.tables.training import TrainingColumns
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.table import DiscreteTable
 
 
 @parameter_group
@@ -26,7 +29,7 @@ class AODEParameters(TableParameters):
     "averaged one-dependence estimators (AODE)",
     compared=[Compared("AODE", 60, by_default=True, refitted=False)],
 )
-class AODEClassifier(AODEParameters, TableClassifier):
+class AODEClassifier(AODEParameters, StructurelessClassifier):
     """Averaged one-dependence estimators (AODE): a mixture of networks, one for each feature.
 
     In the i-th network, the class and feature i are the parents of all other features:
@@ -110,14 +113,12 @@ class AODEClassifier(AODEParameters, TableClassifier):
         if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
             raise ValueError(f"min_weight must be a finite number, 0 or more, not {weight!r}")
 
-    def _learn_model(self, read: TrainingColumns) -> AODE:
+    def _model_of(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts], progress: Progress | None) -> AODE:
         """Count the pairs."""
-        table, cut_points = read.discretised(self.discretizer)
-        counts = count_pairs(table, self.n_jobs, self.progress())
         return AODE(
             vocabulary=table.vocabulary,
             cut_points=cut_points,
-            counts=counts,
+            counts=count_pairs(table, self.n_jobs, progress),
             ess=float(self.ess),
             min_weight=float(self.min_weight),
             n_jobs=self.n_jobs,

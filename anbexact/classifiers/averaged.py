@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -12,16 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.progress import Progress
 from anbexact.classifiers.parameters import EdgeParameters, TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.classifiers.structureless import StructurelessClassifier
 from anbexact.models.network.table_draws import check_draws
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.search.posterior.averaged_model import ESS_GRID, AveragedModel, Averaging, averaged_intervals
 from anbexact.search.posterior.structure_posterior import PRIORS
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.prediction import check_choice
-from anbexact.tables.training import TrainingColumns
+from anbexact.tables.table import DiscreteTable
 
 
 @parameter_group
@@ -33,7 +35,7 @@ class AveragedParameters(EdgeParameters, TableParameters):
     random_state: int = 0
 
 
-class AveragedClassifier(AveragedParameters, TableClassifier):
+class AveragedClassifier(AveragedParameters, StructurelessClassifier):
     """The average of all networks of a kind, weighted by their posterior probability. Subclasses name the kind.
 
     ``P(c, x) = Σ_G P(G | D) P(c, x | G, D)``, where ``P(c, x | G, D)`` is the prediction of network G with expected a
@@ -171,8 +173,9 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
             n_jobs=self.n_jobs,
         )
 
-    def _learn_model(self, read: TrainingColumns) -> AveragedModel:
-        table, cut_points = read.discretised(self.discretizer)
+    def _model_of(
+        self, table: DiscreteTable, cut_points: dict[Hashable, Cuts], progress: Progress | None
+    ) -> AveragedModel:
         return AveragedModel(
             vocabulary=table.vocabulary, cut_points=cut_points, table=table, averaging=self.averaging()
         )
@@ -295,6 +298,8 @@ class AveragedANBClassifier(AveragedANBParameters, AveragedClassifier):
     >>> len(averaged.draw_structures(3, random_state=0))
     3
     """
+
+    _most_compared = 10
 
     def _networks(self) -> str:
         return "anb"

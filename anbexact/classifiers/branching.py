@@ -50,6 +50,7 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
         Compared("TAN-aCLL", 22, refitted=False, parameters={"structure_score": "acll", "ess": 1.0}),
         Compared("TAN universal", 190, refitted=False, parameters={"continuous": "universal"}),
     ],
+    networks="tan",
 )
 class TANClassifier(BranchingClassifier):
     """Tree augmented naive Bayes (TAN): the highest-scoring spanning tree over the features.
@@ -80,7 +81,9 @@ class TANClassifier(BranchingClassifier):
         return learn_tan(table, score, **self._limits(time_limit))
 
 
-@register_classifier("fan", "forest augmented naive Bayes (FAN)", compared=[Compared("FAN", 30, by_default=True)])
+@register_classifier(
+    "fan", "forest augmented naive Bayes (FAN)", compared=[Compared("FAN", 30, by_default=True)], networks="fan"
+)
 class FANClassifier(BranchingClassifier):
     """Forest augmented naive Bayes (FAN): the highest-scoring forest over the features.
 

@@ -78,7 +78,7 @@ class MinimalClassParametersClassifier(ExactClassifier):
 
     _search = staticmethod(learn_mcp)  # type: ignore[assignment]  # its limits are keyword arguments
 
-    def search_within(
+    def _search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
     ) -> Structure:
         """Return the best general network with few parents, which only serves to choose equivalent sample sizes."""

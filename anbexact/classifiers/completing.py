@@ -13,11 +13,11 @@ from anbexact._runtime.memory import available_memory
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.choosing.sample_size import Learned, Validation
 from anbexact.classifiers.choosing.table_strengths import Split
-from anbexact.models.em.expectation import Expected, GapExpectation
+from anbexact.models.em.expectation import CompletionExpectation, Expected
 from anbexact.models.em.record import EMRecord, EMStart
 from anbexact.models.em.starts import STARTS, available_tables
 from anbexact.models.em.structural import LONG, SHORT, Climb, MStep, Patience, climb, first_expected
-from anbexact.models.em.validation import GapHeldOut, GapValidation
+from anbexact.models.em.validation import IncompleteHeldOut, IncompleteValidation
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import Counts
@@ -73,7 +73,7 @@ class LearnedFromGaps:
         check_limit("time_limit", limit)
         self._deadline = Deadline(limit)
         self._progress = classifier.progress()
-        self._expectation = GapExpectation(table, self._most_completions())
+        self._expectation = CompletionExpectation(table, self._most_completions())
 
     def network(self, cut_points: Mapping[Hashable, Cuts]) -> tuple[TableNetwork, EMRecord]:
         """Return the network of the best start, and how it was found."""
@@ -108,8 +108,8 @@ class LearnedFromGaps:
 
     def _chosen(self, expected: Expected) -> Learned:
         """Return the equivalent sample sizes and the search for the expected counts."""
-        folds = GapValidation(self._expectation, available_tables)
-        validation = Validation(folds.split, GapHeldOut, folds.best_smoothing)
+        folds = IncompleteValidation(self._expectation, available_tables)
+        validation = Validation(folds.split, IncompleteHeldOut, folds.best_smoothing)
         limit = seconds_left(self._deadline.within(SHARE_OF_CHOICE * self._deadline.left))
         return self._learner(expected.rows(), validation)(time_limit=limit)
 
@@ -130,7 +130,7 @@ class LearnedFromGaps:
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:
         score, rule = self._classifier.score_of(learned.ess), self._classifier.parameters
-        split = GapValidation(self._expectation, available_tables).split_completed
+        split = IncompleteValidation(self._expectation, available_tables).split_completed
         strengths = self._strengths(rows, structure, learned, self._deadline, split)
         return Estimation(score, learned.ess, learned.smoothing, rule, strengths)
 

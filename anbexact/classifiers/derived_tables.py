@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.choosing.frequencies import compare_relearned, later_corrected
+from anbexact.classifiers.choosing.sample_size import PLAIN, Learned, Validation
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import Tables
@@ -28,6 +31,16 @@ class DerivedTablesClassifier(NetworkClassifier):
 
     sample_sizes_: npt.NDArray[np.float64]
     """Equivalent sample sizes of the score, and of the tables from which the others are derived."""
+
+    def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
+        """Return a function that learns the structure; only the derived tables are compared with frequencies."""
+        learner = super()._structure_learner(table, validation)
+
+        def learned(**limits: Any) -> Learned:
+            with later_corrected():
+                return learner(**limits)
+
+        return learned
 
     @abstractmethod
     def _derived(self, table: DiscreteTable, network: TableNetwork) -> Tables:
@@ -54,6 +67,12 @@ class DerivedTablesClassifier(NetworkClassifier):
     def _estimated(
         self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation
     ) -> TableNetwork:
-        network = super()._estimated(table, structure, cut_points, estimation)
+        estimated = super()._estimated
         self.sample_sizes_ = np.array([estimation.ess, estimation.smoothing])
-        return replace(network, tables=self._derived(table, network), counts=None, estimation=None)
+
+        def derived(rows: DiscreteTable) -> TableNetwork:
+            network = estimated(rows, structure, cut_points, estimation)
+            return replace(network, tables=self._derived(rows, network), counts=None, estimation=None)
+
+        compare_relearned(table, derived)
+        return derived(table)

@@ -19,7 +19,7 @@ from anbexact.classifiers.deciding import Deciding
 from anbexact.classifiers.documentation import complete_docstring
 from anbexact.classifiers.parameters import named_constructor
 from anbexact.tables.cuts import Cuts
-from anbexact.tables.frames.parts import as_pandas, chosen_columns, parts_of
+from anbexact.tables.frames.lazy import as_pandas, chosen_columns, parts_of
 from anbexact.tables.labels import read_labels
 from anbexact.tables.reader import Reader
 from anbexact.tables.table import check_weights

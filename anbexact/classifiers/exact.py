@@ -77,7 +77,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         limits = [limit for limit in range(few, needed - 1, -1) if quick or limit < few]
         return tuple(_Limited(self, limit) for limit in limits), not quick
 
-    def search_within(
+    def _search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
     ) -> Structure:
         """Return the best structure with at most ``max_parents`` parents of a variable."""
@@ -104,7 +104,7 @@ class _Limited:
 
     def __call__(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         """Return the best structure; see :meth:`NetworkClassifier._learn`."""
-        return self.classifier.search_within(table, score, self.max_parents, time_limit)
+        return self.classifier._search_within(table, score, self.max_parents, time_limit)
 
 
 def _n_searched(table: DiscreteTable) -> int:
@@ -206,6 +206,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     "gbn",
     "optimal general network (GBN)",
     compared=[Compared("GBN", 120), Compared("GBN-BDeu", 122, refitted=False, parameters={"ess": 1.0})],
+    networks="gbn",
 )
 class GBNClassifier(MeasuredExactClassifier):
     """The highest-scoring general Bayesian network, proved optimal.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.classifiers.choosing.sample_size import later_corrected
+from anbexact.classifiers.choosing.frequencies import later_corrected
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
 from anbexact.classifiers.registry import register_classifier

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.classifiers.choosing.frequencies import compare_left_out
 from anbexact.classifiers.choosing.sample_size import PLAIN, Learn, Learned, Validation
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
@@ -126,9 +127,9 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
             check_positive("network_ess", self.network_ess)
 
     def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
-        return partial(self._learn_selected, table, time_limit=self.time_limit)
+        return partial(self._learn_selected, table, validation, time_limit=self.time_limit)
 
-    def _learn_selected(self, table: DiscreteTable, time_limit: float | None) -> Learned:
+    def _learn_selected(self, table: DiscreteTable, validation: Validation, time_limit: float | None) -> Learned:
         """Return the structure over the selected features, with the equivalent sample sizes."""
         make_constraints(table.vocabulary.features, self.max_parents, self.required_edges, self.forbidden_edges)
         sizes = check_thresholds("ess", self._ess_values())
@@ -148,8 +149,12 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         structure, ess = found.structure, found.network_ess
         learn = partial(self._learn_chosen, found.ess, found.threshold)
         if isinstance(self.smoothing, str):
-            return Learned(structure, ess, best_smoothing(table, structure), learn)
-        return Learned(structure, ess, ess if self.smoothing is None else float(self.smoothing), learn)
+            smoothing = best_smoothing(table, structure)
+        else:
+            smoothing = ess if self.smoothing is None else float(self.smoothing)
+        if validation is PLAIN and self.parameters == "eap":
+            compare_left_out(table, structure, smoothing)
+        return Learned(structure, ess, smoothing, learn)
 
     def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:
         return partial(self._selected_structure, self._rehearsal(table))

@@ -20,7 +20,7 @@ from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
-from anbexact.classifiers.choosing.sample_size import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
+from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fitted_pool import FittedPool
 from anbexact.classifiers.fixed import FixedStructureClassifier
@@ -42,17 +42,16 @@ from anbexact.classifiers.pooling.learning import (
 from anbexact.classifiers.pooling.members import AUTO, Member, automatic_members, named_members
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights
-from anbexact.tables.class_weights import apply_class_weight, check_class_weight
 from anbexact.tables.cuts.continuous import continuous_columns
-from anbexact.tables.frame_folds import frame_folds
+from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.reading import is_frame, is_series
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
-from anbexact.tables.row_weights import advise_on_weights
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.text_columns import as_meant
 from anbexact.tables.training import record_columns
+from anbexact.tables.weights import advise_on_weights, apply_class_weight, check_class_weight
 
 FOLDS, FEWER_FOLDS = 5, 3
 """Default numbers of folds: members learn almost as well from two thirds of many rows."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.choosing.frequencies import compare_refit
 from anbexact.tables.labels import read_labels
 from anbexact.tables.missing import EM
 from anbexact.tables.table import check_weights
@@ -50,7 +51,9 @@ def refitted_model(
             + " set l2 to a number, such as 10"
         )
     sample_weight = _of_labelled(network, y, sample_weight)
-    return _refit(network.to_logit(), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
+    model = _refit(network.to_logit(), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
+    compare_refit(model.refitted)
+    return model
 
 
 def smoothed_model(

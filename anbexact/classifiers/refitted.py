@@ -19,7 +19,7 @@ from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
-from anbexact.classifiers.choosing.sample_size import later_corrected
+from anbexact.classifiers.choosing.frequencies import later_corrected
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
@@ -294,8 +294,3 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 def can_be_refitted(estimator: Any) -> bool:
     """Whether a classifier learns a network, from which a refit can start."""
     return isinstance(estimator, NetworkClassifier)
-
-
-def learned_network(classifier: DiscreteClassifier) -> Any:
-    """Return a classifier with the network that was learned: itself, or the one that it refitted; None for others."""
-    return None if classifier.model_.learned is None else classifier._read_by()

@@ -52,6 +52,9 @@ class Registered:
         Its lines in comparisons.
     saved : sequence of str
         Fitted attributes, numbers or arrays of numbers, that a file must contain in addition to the model.
+    networks : str
+        Which networks it searches, by the names of :func:`~anbexact.structure_posterior`, if not all augmented naive
+        Bayes networks: ``"tan"``, ``"fan"`` or ``"gbn"``. A subclass searches the same ones.
     """
 
     estimator: type[Any]
@@ -59,6 +62,7 @@ class Registered:
     title: str
     compared: Sequence[Compared] = ()
     saved: Sequence[str] = ()
+    networks: str = ""
 
 
 CLASSIFIERS: dict[str, Registered] = {}
@@ -66,7 +70,12 @@ CLASSIFIERS: dict[str, Registered] = {}
 
 
 def register_classifier(
-    name: str | None = None, title: str = "", *, compared: Sequence[Compared] = (), saved: Sequence[str] = ()
+    name: str | None = None,
+    title: str = "",
+    *,
+    compared: Sequence[Compared] = (),
+    saved: Sequence[str] = (),
+    networks: str = "",
 ) -> Callable[[AnyClassifier], AnyClassifier]:
     """Return a decorator that makes a classifier known to the command line, to comparisons and to saved files.
 
@@ -89,7 +98,7 @@ def register_classifier(
         taken = [line.label for line in compared if line.label in labels]
         if taken:
             raise ValueError(f"another line of comparisons is called {taken[0]!r}")
-        CLASSIFIERS[estimator.__name__] = Registered(estimator, name, title, tuple(compared), tuple(saved))
+        CLASSIFIERS[estimator.__name__] = Registered(estimator, name, title, tuple(compared), tuple(saved), networks)
         return register_object(estimator)
 
     return register
@@ -105,6 +114,12 @@ def compared_lines() -> dict[str, tuple[Registered, Compared]]:
     """Return the lines of comparisons by their labels, in their order."""
     lines = [(entry, line) for entry in CLASSIFIERS.values() for line in entry.compared]
     return {line.label: (entry, line) for entry, line in sorted(lines, key=lambda pair: pair[1].place)}
+
+
+def networks_of(estimator: type[Any]) -> str:
+    """Return which networks a classifier searches; ``"anb"`` if no entry of it or of its bases says so."""
+    entries = (CLASSIFIERS.get(base.__name__) for base in estimator.__mro__)
+    return next((entry.networks for entry in entries if entry is not None and entry.networks), "anb")
 
 
 def _place(entry: Registered) -> int:

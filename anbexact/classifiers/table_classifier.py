@@ -19,7 +19,6 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.models.model import Model
-from anbexact.tables.class_weights import check_class_weight
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.labels import check_classes
 from anbexact.tables.missing import EM, check_handle_missing
@@ -27,6 +26,7 @@ from anbexact.tables.prediction import HANDLE_UNKNOWN, check_choice
 from anbexact.tables.reader import Reader
 from anbexact.tables.text_columns import check_decimal
 from anbexact.tables.training import TrainingColumns, training_columns
+from anbexact.tables.weights import check_class_weight
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
@@ -56,7 +56,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         How missing cells of features are treated. ``"marginalize"``: they are summed out at prediction, and their
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
-        a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
+        a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.often_missing`), and
         marginalised in the others (measurements: ``docs/guides/missing-cells.md``). ``"error"``: they are refused.
         ``"em"``, for networks with conditional tables: in training, they are completed with the probabilities that
         the network itself gives them, by expectation maximisation; at prediction, they are summed out
@@ -262,7 +262,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         thread_count(self.n_jobs)
 
     def can_complete(self) -> bool:
-        """Whether the parameters allow missing cells to be completed by expectation maximisation."""
+        """Whether the parameters allow ``handle_missing="em"``, which completes missing cells in training."""
         return self._completes
 
     def progress(self) -> Progress | None:

@@ -1,30 +1,44 @@
-"""One form for the same cells, whichever format they were read from.
+"""What the cells of a column mean, whichever format they were read from.
 
 Text is stripped of blanks at its ends, and what stands for a missing cell becomes one, unless it is known as a state.
-Whole numbers are integers, also where a format or a gap made them floats. Numbers of single precision are the
-shortest decimals that give them back. Columns of mixed cells are text, as they would be in CSV.
+Text all of whose cells are numbers, booleans or dates becomes such. Whole numbers are integers, also where a format
+or a gap made them floats. Numbers of single precision are the shortest decimals that give them back. Columns of mixed
+cells are read as the text that CSV would hold.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from anbexact.cli.messages import InputError, note
+from anbexact.tables.frames.moments import is_iso, with_hyphens
 from anbexact.tables.frames.native_values import in_double, native
-from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity
+from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity, dates_of_text, meaning_of
 
 EXACT = 2.0**53
 """Below this, every whole number is a float."""
-
+NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+CODE = re.compile(r"[+-]?0\d", re.ASCII)
+"""How whole numbers begin that are codes, such as 00501."""
+MISSING_DOT = "."
+"""A missing cell among numbers, as SAS and Stata write it."""
+TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+_SWAPPED = str.maketrans(",.", ".,")
+_GROUPED = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)", re.ASCII)
 
 TextReader: TypeAlias = Callable[[str], str | None]
 """Takes the text of a cell; returns what it is in its column, None for a missing cell."""
@@ -48,10 +62,13 @@ class Expected:
     states: Mapping[str, Collection[str]] = field(default_factory=dict)
     written: Mapping[str, TextQuantity] = field(default_factory=dict)
 
-    def missing_words(self, name: str) -> tuple[str, ...]:
+    def stays_text(self, name: str) -> bool:
+        """Whether the text of a column stays text."""
+        return name in self.texts or name in self.written
+
+    def missing_words(self, name: str) -> list[str]:
         """Return the texts that stand for missing cells in a column."""
-        states = self.states.get(name, ())
-        return tuple(word for word in MISSING_WORDS if word not in states)
+        return [word for word in MISSING_WORDS if word not in self.states.get(name, ())]
 
     def text_reader(self, name: str) -> TextReader:
         """Return the function that reads the texts of a column.
@@ -76,77 +93,80 @@ ANYTHING = Expected()
 """For a table about which nothing is known."""
 
 
-def same_cells(frame: pd.DataFrame, expected: Expected, label: str) -> pd.DataFrame:
-    """Return a table in the form that does not depend on its format."""
-    columns = {}
-    for name, column in frame.items():
-        try:
-            columns[name] = same_column(column, expected)
-        except TypeError:
-            raise InputError(
-                f"cannot read {label}: column {name!r} contains lists or records; split them into one column per part"
-            ) from None
-    return pd.DataFrame(columns, index=frame.index, columns=frame.columns)
+def meant(
+    column: pd.Series[Any],
+    expected: Expected = ANYTHING,
+    decimal: str | None = None,
+    dotted: list[str] | None = None,
+) -> pd.Series[Any]:
+    """Return a column of a file as the numbers, booleans, dates or text that all of its cells are.
 
+    - Whole numbers of which one has leading zeros, such as 00501, are codes: the column is text, with a note.
+    - A dot alone among numbers is a missing cell.
+    - ISO dates become dates, datetimes with or without an offset become datetimes. Slashes may separate year, month
+      and day, as in 2021/6/15.
 
-def same_column(column: pd.Series[Any], expected: Expected = ANYTHING) -> pd.Series[Any]:
-    """Return one column in that form; what is expected of it is found by its name.
+    Numbers in other notations, such as $1,250 or 1.250 in a column with 980, and times of day remain text, which the
+    classifier reads.
+
+    Parameters
+    ----------
+    column : Series
+        Text, other cells, or cells of the type that the format has.
+    expected : Expected
+        What is known of the column, by its name.
+    decimal : {".", ","}, optional
+        The decimal mark, if the user or the file determines it.
+    dotted : list, optional
+        Receives the name of the column if dots are missing cells.
 
     Raises
     ------
     TypeError
         If a cell is a list or a mapping.
     """
-    dtype = column.dtype
-    read = expected.text_reader(str(column.name))
-    if str(column.name) in expected.texts and not isinstance(dtype, pd.StringDtype):
-        cells = same_column(column, Expected(states=expected.states)).astype(object)
-        return _text(pd.Series([cell_text(cell, read) for cell in cells], index=column.index), read)
-    if isinstance(dtype, pd.CategoricalDtype):
+    name = str(column.name)
+    read = expected.text_reader(name)
+    if pd.api.types.is_object_dtype(column.dtype) and pd.api.types.infer_dtype(column, skipna=True) != "string":
+        column = _objects(column, read)
+    if name in expected.texts and not is_text(column):
+        cells = [cell_text(cell, read) for cell in in_one_form(column).astype(object)]
+        column = pd.Series(cells, index=column.index, name=name)
+    if is_text(column) or isinstance(column.dtype, pd.CategoricalDtype):
+        stays = expected.stays_text(name)
+        values = partial(_values, name=name, decimal=decimal, dotted=[] if dotted is None else dotted)
+        return _of_text(column, read, _just_text if stays else values)
+    return in_one_form(column)
+
+
+def in_one_form(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return numbers as integers if all are whole (nullable ones if cells are missing) and else as float64.
+
+    Booleans are nullable if cells are missing, and times all of which are midnights become dates. Columns of other
+    types are returned as they are.
+    """
+    dtype, gaps = column.dtype, bool(column.isna().any())
+    if is_text(column) or isinstance(dtype, pd.CategoricalDtype):
         return column
-    if isinstance(dtype, pd.StringDtype):
-        return _text(column, read)
-    if pd.api.types.is_bool_dtype(dtype) and not pd.api.types.is_object_dtype(dtype):
-        return _booleans(column)
+    if pd.api.types.is_bool_dtype(dtype):
+        return column.astype("boolean" if gaps else bool)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
-        return _numbers(column)
-    if isinstance(dtype, np.dtype) and dtype.kind == "M":
-        return _dates(column)
-    return _objects(column, read) if pd.api.types.is_object_dtype(dtype) else column
+        return _numbers(column, gaps)
+    return _dates(column) if isinstance(dtype, np.dtype) and dtype.kind == "M" else column
 
 
-def _text(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
-    """Strip blanks, and tell missing cells."""
-    codes, uniques = pd.factorize(column)
-    given = uniques.tolist()
-    cleaned = [read(text) for text in given]
-    if not any(text is not None for text in cleaned):
-        return pd.Series(np.nan, index=column.index)
-    if cleaned == given:
-        return column
-    cells = np.array([*cleaned, None], dtype=object)[codes]
-    return pd.Series(cells.tolist(), index=column.index)
-
-
-def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return integers if all numbers are whole (nullable ones if cells are missing), and otherwise floats."""
-    gaps = bool(column.isna().any())
+def _numbers(column: pd.Series[Any], gaps: bool) -> pd.Series[Any]:
     if column.dtype.kind in "iu":
-        if not gaps:
-            return column.astype(np.uint64 if column.dtype.kind == "u" and column.max() >= 1 << 63 else np.int64)
-        return column.astype("Int64")
+        nullable: Any = pd.UInt64Dtype() if column.dtype.kind == "u" and column.max() >= 1 << 63 else pd.Int64Dtype()
+        return column.astype(nullable if gaps else nullable.numpy_dtype)
     own: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
     narrow = own in (np.float16, np.float32)
     values = in_double(column.to_numpy(dtype=own if narrow else np.float64, na_value=np.nan))
     observed = values[~np.isnan(values)]
+    numbers = pd.Series(values, index=column.index, name=column.name)
     if len(observed) and bool((np.abs(observed) < EXACT).all()) and bool((observed == np.rint(observed)).all()):
-        whole = pd.Series(values, index=column.index)
-        return whole.astype("Int64") if gaps else whole.astype(np.int64)
-    return pd.Series(values, index=column.index)
-
-
-def _booleans(column: pd.Series[Any]) -> pd.Series[Any]:
-    return column.astype("boolean" if column.isna().any() else bool)
+        return numbers.astype("Int64" if gaps else np.int64)
+    return numbers
 
 
 def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -155,36 +175,112 @@ def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
     days = pd.DatetimeIndex(uniques)
     if not len(days) or not bool((days == days.normalize()).all()):
         return column
-    cells = np.array([*(day.date() for day in days), None], dtype=object)[codes]
-    return pd.Series(cells, index=column.index, dtype=object)
+    return _at(pd.Series([day.date() for day in days], dtype=object), codes, column)
 
 
 def _objects(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
-    """Return cells of Python objects as the column that they make."""
+    """Return cells of Python objects as numbers, booleans or durations if all of them are, and else as text."""
     cells: list[Any] = [_cell(cell, read) for cell in column]
     kind = pd.api.types.infer_dtype(cells, skipna=True)
-    cleaned = pd.Series(cells, index=column.index, dtype=object)
-    if kind == "empty":
-        return pd.Series(np.nan, index=column.index)
+    cleaned = pd.Series(cells, index=column.index, name=column.name, dtype=object)
     if kind == "boolean":
-        return cleaned.astype("boolean" if cleaned.isna().any() else bool)
-    if kind == "integer":
-        try:
-            return _numbers(cleaned.astype("Int64"))
-        except (OverflowError, TypeError):
-            return _numbers(cleaned.astype(float))
+        return cleaned.astype("boolean")
     if kind in ("floating", "mixed-integer-float", "decimal"):
-        return _numbers(cleaned.astype(float))
-    if kind in ("datetime", "datetime64"):
-        try:
-            return same_column(pd.to_datetime(cleaned))
-        except (ValueError, TypeError):
-            pass  # with and without a time zone, or beyond the years of pandas: text
-    if kind == "date":
-        return cleaned
+        return cleaned.astype(float)
     if kind in ("timedelta", "timedelta64", "period", "interval"):
         return cleaned.infer_objects()
-    return pd.Series([None if cell is None else cell_text(cell, read) for cell in cells], index=column.index)
+    texts = [None if cell is None else cell_text(cell, read) for cell in cells]
+    return pd.Series(texts, index=column.index, name=column.name)
+
+
+def _of_text(
+    column: pd.Series[Any], read: TextReader, values_of: Callable[[list[str]], pd.Series[Any] | None]
+) -> pd.Series[Any]:
+    """Return a column of text, its cells read: as the values of its texts, if they have any."""
+    codes, uniques = pd.factorize(column)
+    given = uniques.tolist()
+    if not all(isinstance(text, str) for text in given):  # declared categories
+        return column
+    cleaned = [*map(read, given)]
+    texts = list(dict.fromkeys(text for text in cleaned if text is not None))
+    if not texts:
+        return pd.Series(np.nan, index=column.index, name=column.name)
+    place = {text: k for k, text in enumerate(texts)}
+    codes = np.array([-1 if text is None else place[text] for text in (*cleaned, None)])[codes]
+    values = values_of(texts)
+    if values is not None:
+        return in_one_form(_at(values, codes, column))
+    if isinstance(column.dtype, pd.CategoricalDtype) or (cleaned == given and column.dtype != object):
+        return column
+    return _at(pd.Series(texts), codes, column)
+
+
+def _at(values: pd.Series[Any], codes: npt.NDArray[np.integer[Any]], column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of the values with these numbers, missing cells where there is no such number."""
+    if values.dtype == object:
+        found = np.array([*values, None], dtype=object)[codes]
+        return pd.Series(found, index=column.index, name=column.name, dtype=object)
+    return pd.Series(values.reindex(codes).array, index=column.index, name=column.name)
+
+
+def _just_text(texts: list[str]) -> None:
+    """Return that texts are nothing else."""
+
+
+def _values(texts: list[str], name: str, decimal: str | None, dotted: list[str]) -> pd.Series[Any] | None:
+    """Return different texts as the values that all of them are, by place; None if they are just text."""
+    if all(text in TRUTH for text in texts):
+        return pd.Series([TRUTH[text] for text in texts], dtype="boolean")
+    places = [k for k, text in enumerate(texts) if text != MISSING_DOT]
+    found = texts if len(places) == len(texts) else [texts[k] for k in places]
+    for mark in (".", ",") if decimal == "," else (".",):
+        numbers = found if mark == "." else [text.translate(_SWAPPED) for text in found]
+        if not numbers or not all(map(NUMBER.fullmatch, numbers)):
+            continue
+        if _are_codes(numbers, name) or (mark == "." and _have_thousands(numbers, decimal)):
+            return None
+        if len(places) < len(texts):
+            dotted.append(name)
+        return _numbers_of(numbers).set_axis(places)
+    if all(is_iso(with_hyphens(text)) for text in texts):
+        with contextlib.suppress(ValueError):  # such as February 30
+            return dates_of_text([*map(with_hyphens, texts)])
+    return None
+
+
+def _are_codes(numbers: list[str], name: str) -> bool:
+    """Whether numbers are codes as one has leading zeros; a note says so."""
+    code = next(filter(CODE.match, numbers), None)
+    if code is None or not is_undecided(np.array(numbers, dtype=np.float64)):
+        return False
+    note(f"column {name!r} contains numbers with leading zeros, such as {code}, and is read as text")
+    return True
+
+
+def _have_thousands(numbers: list[str], decimal: str | None) -> bool:
+    """Whether points separate thousands in numbers."""
+    if not any("." in number for number in numbers) or not all(map(_GROUPED.fullmatch, numbers)):
+        return False
+    quantity = meaning_of(numbers, decimal).quantity
+    return quantity is not None and quantity.thousands == "."
+
+
+def _numbers_of(texts: list[str]) -> pd.Series[Any]:
+    """Return numbers: whole ones in the first type that holds them all."""
+    if all(map(_WHOLE.fullmatch, texts)):
+        whole = [*map(int, texts)]
+        for dtype in ("Int64", "UInt64"):
+            with contextlib.suppress(OverflowError):
+                return pd.Series(np.array(whole, dtype=dtype.lower()), dtype=dtype)
+    return pd.Series([*map(float, texts)], dtype=np.float64)
+
+
+def is_undecided(numbers: npt.NDArray[np.float64]) -> bool:
+    """Whether numbers may be codes or have points between thousands: all are whole, or thousandths below 1,000."""
+    numbers = numbers[np.isfinite(numbers)]
+    thousandths = numbers * 1000
+    near = np.abs(thousandths - np.rint(thousandths)) < 1e-6
+    return bool((numbers == np.rint(numbers)).all() or (near & (np.abs(numbers) < 1000)).all())
 
 
 def _cell(cell: Any, read: TextReader) -> Any:
@@ -224,7 +320,7 @@ def without_unnamed(frame: pd.DataFrame, label: str) -> pd.DataFrame:
     for place, name in enumerate(frame.columns):
         if not name.startswith("\0"):
             continue
-        column = frame[name]
+        column = meant(frame[name], Expected(frozenset([name])))
         empty = bool(column.isna().all())
         if not empty and (place or column.duplicated().any() or column.isna().any()):
             raise InputError(f"cannot read {label}: column {place + 1} has no name; name it, or remove it")

@@ -7,13 +7,12 @@ import sys
 import warnings
 from collections.abc import Collection
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.base import clone
 
 import anbexact
 from anbexact._runtime.units import counted
-from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, in_options, note
 from anbexact.cli.options import (
@@ -48,6 +47,7 @@ from anbexact.tables.missing import EM, HANDLE_MISSING
 if TYPE_CHECKING:
     import pandas as pd
 
+    from anbexact.classifiers import NetworkClassifier
     from anbexact.show.report.case_study import Query
 
 DEMO_TABLE = "tic_tac_toe"
@@ -257,8 +257,7 @@ def _learn(
         except anbexact.SearchTooLargeError:
             name, classifier = "NB", unfitted("nb", **settings)
             learn(classifier, X, y, weights)
-    assert isinstance(classifier, NetworkClassifier)
-    return name, classifier
+    return name, cast("NetworkClassifier", classifier)
 
 
 def _ask(

@@ -1,19 +1,25 @@
-"""Text with separators: which separator, decimal mark and encoding a file has, and its table."""
+"""Text with separators: which separator, decimal mark and encoding a file has, and its cells.
+
+The cells are read as the text that stands there, except those of columns that the first lines show to be measures:
+pandas reads these as numbers, at once and many times faster.
+"""
 
 from __future__ import annotations
 
 import csv
+import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from anbexact.cli.cells import Expected, numbered_names, without_unnamed
+from anbexact.cli.cells import NUMBER, Expected, is_undecided, numbered_names
 from anbexact.cli.messages import InputError, note
-from anbexact.cli.sources import Source, encoding_of, other_encoding
+from anbexact.cli.sources import Source
 from anbexact.tables.frames.text_quantities import MISSING_WORDS
 from anbexact.tables.frames.written_numbers import DECIMAL_MARKS, number_parts
 
@@ -34,6 +40,8 @@ class Dialect:
         The column names; a column without one has the name ``""``.
     unnamed_first : bool
         Whether every row begins with a cell more than there are names in the file (R writes such row names).
+    measures : frozenset of str
+        Columns of numbers that can be neither codes nor numbers with points between thousands.
     """
 
     encoding: str
@@ -41,91 +49,72 @@ class Dialect:
     decimal: str
     names: list[str]
     unnamed_first: bool = False
+    measures: frozenset[str] = frozenset()
 
-    def rows(self, lines: Iterator[str]) -> Iterator[list[str]]:
-        """Return the cells of lines."""
-        return _rows(lines, self.separator)
+
+def delimited_parts(
+    source: Source, dialect: Dialect, expected: Expected, verbatim: Collection[str] | None, rows: int = sys.maxsize
+) -> Iterator[pd.DataFrame]:
+    """Yield the cells of separated text, so many rows at a time.
+
+    All columns are text but for measures that are not to be text; those of ``verbatim`` (None: all) are. Columns
+    without a name have names that begin with a NUL.
+
+    Raises
+    ------
+    InputError
+        For a row that has more or fewer cells than there are names.
+    """
+    names = numbered_names(dialect.names)
+    last = names[-1]  # is text, so that it is empty, not missing, where a row is too short
+    measures = set() if verbatim is None else dialect.measures - {last, *verbatim}
+    measures = {name for name in measures if not expected.stays_text(name)}
+    checked = False
+    try:
+        with (
+            source.text(dialect.encoding) as file,
+            warnings.catch_warnings(action="error", category=pd.errors.ParserWarning),
+            pd.read_csv(
+                file,
+                chunksize=rows,
+                sep=r"\s+" if dialect.separator == " " else dialect.separator,
+                decimal=dialect.decimal,
+                header=0,
+                names=names,
+                dtype={name: np.float64 if name in measures else str for name in names},
+                keep_default_na=False,
+                na_values={name: expected.missing_words(name) for name in measures},
+                skipinitialspace=True,
+                float_precision="round_trip" if pd.__version__.startswith("2.") else None,
+                low_memory=False,
+                index_col=False,
+            ) as parts,
+        ):
+            for part in parts:
+                if not checked and (part[last] == "").any():
+                    checked = True
+                    if (wrong := ragged(source, dialect)) is not None:
+                        raise wrong
+                yield part
+    except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
+        raise ragged(source, dialect) or InputError(f"cannot read {source.label}: {error}") from None
 
 
 def read_delimited(
-    source: Source, separator: str | None, decimal: str | None, encoding: str | None, expected: Expected
-) -> tuple[pd.DataFrame, Dialect]:
-    """Read separated text; options that are None are detected from the file."""
-    tried = encoding_of(source, encoding)
-    try:
-        dialect = _dialect(source, tried, separator, decimal)
-        return read_as(source, dialect, expected), dialect
-    except UnicodeDecodeError:
-        dialect = _dialect(source, other_encoding(source, tried, encoding is not None), separator, decimal)
-        return read_as(source, dialect, expected), dialect
-
-
-def read_as(
-    source: Source, dialect: Dialect, expected: Expected, only: Collection[str] | None = None
+    source: Source, dialect: Dialect, expected: Expected, verbatim: Collection[str] | None
 ) -> pd.DataFrame:
-    """Read separated text whose dialect is known; with ``only``, just those columns, each cell as it stands there."""
-    whole = only is None
-    with source.text(dialect.encoding) as file, warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        dtypes = dict.fromkeys(expected.texts | expected.written.keys(), str)
-        try:
-            frame = pd.read_csv(file, **_arguments(dialect, dtypes, expected, only))
-        except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
-            raise ragged(source, dialect) or InputError(f"cannot read {source.label}: {error}") from None
-    too_short = whole and len(frame) and frame.iloc[:, -1].isna().any()  # it is, where a row is too short
-    if too_short and (wrong := ragged(source, dialect)):
-        raise wrong
-    return without_unnamed(frame, source.label) if whole else frame
+    """Return all rows of :func:`delimited_parts`."""
+    try:
+        (frame,) = delimited_parts(source, dialect, expected, verbatim)
+    except UnicodeDecodeError:
+        raise
+    except ValueError:  # a cell of a measure is no number
+        (frame,) = delimited_parts(source, dialect, expected, None)
+    return frame
 
 
-def parts_as(
-    source: Source,
-    dialect: Dialect,
-    dtypes: Mapping[str, Any],
-    expected: Expected,
-    only: Collection[str] | None,
-    rows: int,
-) -> Iterator[pd.DataFrame]:
-    """Read separated text as :func:`read_as` does, so many rows at a time; columns have the types of ``dtypes``.
-
-    Rows that are too short are not noticed.
-    """
-    with source.text(dialect.encoding) as file, warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        with pd.read_csv(file, chunksize=rows, **_arguments(dialect, dtypes, expected, only)) as parts:
-            yield from parts
-
-
-def _arguments(
-    dialect: Dialect, dtypes: Mapping[str, Any], expected: Expected, only: Collection[str] | None
-) -> dict[str, Any]:
-    """Return how pandas is to read separated text; with ``only``, these columns, each cell as it stands there."""
-    numbered = numbered_names(dialect.names)
-    whole = only is None
-    return {
-        "sep": r"\s+" if dialect.separator == " " else dialect.separator,
-        "decimal": dialect.decimal,
-        "header": 0,
-        "names": numbered,
-        "usecols": None if only is None else list(only),
-        "dtype": {name: dtypes.get(name) for name in numbered if name in dtypes} if whole else str,
-        "keep_default_na": False,
-        "na_values": {name: list(expected.missing_words(name)) for name in numbered} if whole else None,
-        "na_filter": whole,
-        "skipinitialspace": True,
-        "float_precision": "round_trip" if pd.__version__.startswith("2.") else None,
-        "low_memory": False,
-        "index_col": False,
-    }
-
-
-def told_dialect(source: Source, separator: str | None, decimal: str | None, encoding: str | None) -> Dialect:
-    """Return how the first lines say that separated text is to be read."""
-    return _dialect(source, encoding_of(source, encoding), separator, decimal)
-
-
-def _dialect(source: Source, encoding: str, separator: str | None, decimal: str | None) -> Dialect:
-    """Tell separator, names and decimal mark from the first lines."""
+def told_dialect(source: Source, encoding: str, separator: str | None, decimal: str | None) -> Dialect:
+    """Return how the first lines say that separated text is to be read; options that are None are told by them."""
     with source.text(encoding) as file:
         lines = list(islice(file, SAMPLE))
     if not lines or not any(line.strip() for line in lines):
@@ -144,22 +133,37 @@ def _dialect(source: Source, encoding: str, separator: str | None, decimal: str 
     if not names:
         raise InputError(f"cannot read {source.label}: its first line, which should give the column names, is empty")
     names = [name.strip() for name in names]
-    if separator != "," and _row_names(names, rows[: -1 if len(lines) == SAMPLE else None]):
-        names = ["", *names]
-        dialect = Dialect(encoding, separator, decimal or ".", names, unnamed_first=True)
-    else:
-        dialect = Dialect(encoding, separator, decimal or ".", names)
-    _check_names(names, source)
+    rows = rows[: -1 if len(lines) == SAMPLE else None]  # the last may go on
+    unnamed_first = separator != "," and _row_names(names, rows)
+    names = ["", *names] if unnamed_first else names
+    check_names(names, source.label)
     if decimal is None and separator != "," and (cell := _decimal_comma(rows, separator)):
         note(
             f"{source.label}: numbers such as {cell} are read with a decimal comma; name their columns in --text if "
             "they are not numbers"
         )
-        dialect = replace(dialect, decimal=",")
-    return dialect
+        decimal = ","
+    columns = dict(zip(names, zip(*(row for row in rows if len(row) == len(names)), strict=True), strict=False))
+    measures = frozenset(name for name, cells in columns.items() if _is_measure(cells, decimal or "."))
+    return Dialect(encoding, separator, decimal or ".", names, unnamed_first, measures)
 
 
-def _rows(lines: Iterator[str], separator: str) -> Iterator[list[str]]:
+def _is_measure(cells: Collection[str], decimal: str) -> bool:
+    """Whether cells are numbers, and more of the column cannot make them codes or have points between thousands."""
+    swap = str.maketrans(decimal + ".", "." + decimal)
+    given = [text.translate(swap) for cell in cells if (text := cell.strip()) not in MISSING_WORDS]
+    return all(map(NUMBER.fullmatch, given)) and not is_undecided(np.array(given, dtype=np.float64))
+
+
+def check_names(names: list[str], label: str) -> None:
+    """Refuse a table of which two columns have the same name."""
+    twice = next((name for place, name in enumerate(names) if name and name in names[:place]), None)
+    if twice is not None:
+        raise InputError(f"cannot read {label}: two columns are called {twice!r}; give every column a unique name")
+
+
+def _rows(lines: Iterable[str], separator: str) -> Any:
+    """Return what reads the cells of lines."""
     if separator == " ":
         lines = (line.strip(" \r\n") + "\n" for line in lines)
     return csv.reader(lines, delimiter=separator, skipinitialspace=True)
@@ -191,14 +195,6 @@ def _row_names(names: list[str], rows: list[list[str]]) -> bool:
     return longer and len({row[0] for row in rows}) == len(rows) and any(row[-1].strip() for row in rows)
 
 
-def _check_names(names: list[str], source: Source) -> None:
-    for place, name in enumerate(names):
-        if name and name in names[:place]:
-            raise InputError(
-                f"cannot read {source.label}: two columns are called {name!r}; give every column a unique name"
-            )
-
-
 def _decimal_comma(rows: list[list[str]], separator: str) -> str | None:
     """Return a number with a decimal comma if columns hold such numbers, and none holds numbers with a point."""
     found = None
@@ -219,9 +215,7 @@ def ragged(source: Source, dialect: Dialect) -> InputError | None:
     own = width - dialect.unnamed_first
     end = 0
     with source.text(dialect.encoding) as file:
-        reader = csv.reader(file, delimiter=dialect.separator, skipinitialspace=True)
-        if dialect.separator == " ":
-            reader = csv.reader((line.strip(" \r\n") for line in file), delimiter=" ", skipinitialspace=True)
+        reader = _rows(file, dialect.separator)
         try:
             for number, row in enumerate(reader):
                 start, end = end + 1, reader.line_num

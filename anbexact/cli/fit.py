@@ -7,18 +7,18 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from sklearn.dummy import DummyClassifier
+
 from anbexact._runtime.units import counted
 from anbexact.classifiers import (
     DiscreteClassifier,
-    NetworkClassifier,
-    PooledClassifier,
     TableClassifier,
 )
-from anbexact.classifiers.choosing.sample_size import PredictedWorseWarning
+from anbexact.classifiers.choosing.frequencies import FOLDS, PredictedWorseWarning
 from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.fit_options import add_learning, chosen_parameters
 from anbexact.cli.learning import foreign_to, learn, refitted, titles, unfitted
-from anbexact.cli.messages import note
+from anbexact.cli.messages import ProgressLine, note
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import (
     DATA_HELP,
@@ -30,7 +30,7 @@ from anbexact.cli.options import (
     weighted_by,
 )
 from anbexact.cli.tables import take_weights, training_table
-from anbexact.models.network.density_network import DensityNetwork
+from anbexact.compare import compare
 from anbexact.models.network.probable_levels import most_probable_levels
 from anbexact.report import feature_report
 from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
@@ -42,6 +42,7 @@ from anbexact.tables.missing import EM
 if TYPE_CHECKING:
     import pandas as pd
 
+    from anbexact.classifiers import DiscreteClassifier, TableClassifier
 
 DEFAULT = "anb"
 """The model that is learned if ``--model`` is not given."""
@@ -92,15 +93,14 @@ def run(args: argparse.Namespace) -> None:
     chosen = _learned(args, X, y, label, weights)
     if args.output is not None:
         write_model(chosen, args.output)
-    network = first_table_classifier(chosen)
-    rows, rows_trained = len(X), _count_trained(network, X, weights)
+    rows, rows_trained = len(X), _count_trained(first_table_classifier(chosen), X, weights)
     X, y, weights = _labelled(X, y, weights)
     accuracy = chosen.score(X, y, weights)
     features = None
-    if isinstance(network, NetworkClassifier) and not isinstance(chosen, PooledClassifier):
+    if chosen.model_.learned is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that are left out: said already
-            features = feature_report(network, X, y, weights)
+            features = feature_report(chosen, X, y, weights)
     if args.json:
         document = _document(args, label, chosen, rows, rows_trained, accuracy)
         if features is not None:
@@ -140,8 +140,30 @@ def _learned(
     note(
         f"the {titles()[DEFAULT]} predicts held-out rows worse than the class frequencies{how_much}: naive "
         f"Bayes with smooth shapes was learned instead (--model nb --smooth); pass --model {DEFAULT} to keep it"
+        f"{_held_out_loss(chosen, X, y, weights)}"
     )
     return chosen
+
+
+def _held_out_loss(
+    chosen: DiscreteClassifier, X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None
+) -> str:
+    """Return a sentence with the log losses of a classifier and of the class frequencies in cross-validation.
+
+    It is empty if the classes have too few rows for that.
+    """
+    with ProgressLine() as line, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # given when it was fitted to all rows
+        models = {"learned": chosen, "frequencies": DummyClassifier()}
+        try:
+            found = compare(X, y, sample_weight=weights, folds=FOLDS, models=models, refit=False, progress=line.show)
+        except ValueError:
+            return ""
+    own, of_frequencies = found["log_loss"]
+    return (
+        f". In {found.attrs['folds']}-fold cross-validation, its log loss is {own:.3f} nats per row, against "
+        f"{of_frequencies:.3f} of the class frequencies"
+    )
 
 
 def _suits_smooth_naive_bayes(args: argparse.Namespace, parameters: dict[str, Any]) -> bool:
@@ -216,14 +238,14 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
     """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
     classifier = first_table_classifier(chosen)
     print_reading(classifier)
-    title = titles()[args.model]
-    if not isinstance(chosen, PooledClassifier):  # whose members are cut in different ways
-        if isinstance(classifier.model_, DensityNetwork):
-            _print_cells(classifier.model_)
+    title, learned = titles()[args.model], chosen.model_.learned
+    if not hasattr(chosen, "members_"):  # which are cut in different ways
+        if getattr(classifier, "universal_score_", None) is not None:
+            _print_cells(learned)
         else:
             _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
-        if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
-            title = title.removeprefix("optimal ")
+    if learned is not None and not learned.structure.certificate.optimal:
+        title = title.removeprefix("optimal ")
     print(f"\n{', '.join(filter(None, [title, sample_sizes(chosen)]))}")
     print_learned(chosen)
     _print_accuracy(accuracy)
@@ -256,7 +278,7 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
             print_wrapped(f"a single group, which carries no information about the class: {', '.join(useless)}")
 
 
-def _print_cells(model: DensityNetwork) -> None:
+def _print_cells(model: Any) -> None:
     """Print into how many cells continuous columns fall, at their finest and at their most probable levels."""
     most_probable = most_probable_levels(model.densities)
     cells = [

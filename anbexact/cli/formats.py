@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import PurePath
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from anbexact.cli.cells import ANYTHING, Expected, numbered_names, same_cells, without_unnamed
-from anbexact.cli.delimited import Dialect, read_as, read_delimited, told_dialect
+from anbexact.cli.cells import Expected, numbered_names, without_unnamed
+from anbexact.cli.delimited import Dialect, check_names, delimited_parts, read_delimited, told_dialect
 from anbexact.cli.messages import ChangedError, InputError, listed, note
-from anbexact.cli.sources import ZIP, Source, encoding_of, other_encoding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from anbexact.cli.sources import ZIP, Source, decoded
 
 FORMATS = {
     "csv": (".csv", ".txt", ".dat", ".data", ".tsv", ".tab"),
@@ -42,6 +40,10 @@ OTHERS = {
 """How files begin that people have but that cannot be read."""
 
 
+class UnlikeError(Exception):
+    """The parts of a table would not be read as the whole table is."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """How the options say that a table is to be read; None is told by the file itself."""
@@ -63,14 +65,13 @@ def require(form: str, label: str) -> None:
 
 
 class TableFile:
-    """A table in a file or stream: its cells as a frame, and as they stand there."""
+    """A table in a file or stream."""
 
     def __init__(self, source: Source, reading: Reading) -> None:
         self.source = source
-        self._reading = reading
+        self.decimal = reading.decimal
         self.format = reading.format or _format_of(source)
-        self._dialect: Dialect | None = None
-        self._raw: pd.DataFrame | None = None
+        self._reading = reading
         self._stamp = source.stamp
         require(self.format, source.label)
         foreign = ["--sep"] if reading.separator is not None and self.format != "csv" else []
@@ -79,60 +80,75 @@ class TableFile:
         if foreign:
             raise InputError(f"{foreign[0]} does not apply to {source.label}, which is read as {self.format}")
 
-    def frame(self, expected: Expected) -> pd.DataFrame:
-        """Return the table with the types of its format; columns of separated text are read as expected."""
-        reading = self._reading
+    def frame(self, expected: Expected, verbatim: Collection[str] | None = ()) -> pd.DataFrame:
+        """Return the cells as they stand in the file; of separated text, measures not in ``verbatim`` as numbers.
+
+        If ``verbatim`` is None, no column of separated text is read as numbers. :attr:`decimal` becomes the decimal
+        mark of separated text if that is a comma.
+        """
+        label = self.source.label
         if self.format == "csv":
-            frame, self._dialect = read_delimited(
-                self.source, reading.separator, reading.decimal, reading.encoding, expected
-            )
-            return frame
+
+            def read(encoding: str) -> pd.DataFrame:
+                dialect = self.dialect(encoding)
+                self.decimal = self._reading.decimal or ("," if dialect.decimal == "," else None)
+                return read_delimited(self.source, dialect, expected, verbatim)
+
+            return without_unnamed(decoded(self.source, self._reading.encoding, read), label)
         if self.format == "json":
-            frame = _read_json(self.source, reading.encoding)
+            frame = _read_json(self.source, self._reading.encoding)
         elif self.format == "xlsx":
-            frame = _read_workbook(self.source, reading.sheet)
+            frame = _read_workbook(self.source, self._reading.sheet)
             for name in (name for name, states in expected.states.items() if "" in states and name in frame):
-                frame[name] = frame[name].astype(object).where(frame[name].notna(), "")
+                frame[name] = frame[name].where(frame[name].notna(), "")
         else:
             with self.source.open() as file:
                 frame = pd.read_parquet(file) if self.format == "parquet" else pd.read_feather(file)
             frame = frame.reset_index(drop=frame.index.names == [None])  # an index with a name was a column
         names = list(map(str, frame.columns))
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if twice is not None:
-            raise InputError(
-                f"cannot read {self.source.label}: two columns are called {twice!r}; give every column its own name"
-            )
-        self._raw = frame.set_axis(names, axis=1).reset_index(drop=True)
-        return self._raw
+        check_names(names, label)
+        return frame.set_axis(names, axis=1).reset_index(drop=True)
+
+    def dialect(self, encoding: str) -> Dialect:
+        """Return how separated text of this encoding is to be read, as its first lines say."""
+        return told_dialect(self.source, encoding, self._reading.separator, self._reading.decimal)
+
+    def parts(
+        self, expected: Expected, used: Callable[[list[str]], tuple[list[str], list[str]]], rows: int
+    ) -> Iterator[pd.DataFrame]:
+        """Yield the cells of separated text, or of a Parquet file, so many rows at a time, as :meth:`frame` has them.
+
+        ``used`` takes the names of all columns; it returns those to read, and which of them are ``verbatim``.
+
+        Raises
+        ------
+        UnlikeError
+            If the file must be read as a whole.
+        """
+        if self.format == "csv":
+            dialect = decoded(self.source, self._reading.encoding, self.dialect)
+            if not all(dialect.names):
+                raise UnlikeError
+            self.decimal = self._reading.decimal or ("," if dialect.decimal == "," else None)
+            names, verbatim = used(dialect.names)
+            for part in delimited_parts(self.source, dialect, expected, verbatim, rows):
+                yield part[names].reset_index(drop=True)
+            return
+        import pyarrow.parquet as pq
+
+        with self.source.open() as opened, pq.ParquetFile(opened) as file:
+            schema = file.schema_arrow
+            index = (schema.pandas_metadata or {}).get("index_columns", [])
+            if any(isinstance(name, str) for name in index) or len(set(schema.names)) < len(schema.names):
+                raise UnlikeError
+            names, _ = used(schema.names)
+            for batch in file.iter_batches(batch_size=rows, columns=names):
+                yield batch.to_pandas()
 
     def check_unchanged(self) -> None:
-        """Refuse a file that was written to since it was opened: it is read more than once."""
+        """Refuse a file that was written to since it was opened."""
         if self.source.stamp != self._stamp:
             raise ChangedError(f"{self.source.label} changed while it was read: wait until it is complete")
-
-    @property
-    def decimal(self) -> str | None:
-        """The decimal mark that was given, or was found in separated text by :meth:`frame`; None if it is open."""
-        told = self._dialect is not None and self._dialect.decimal == ","
-        return self._reading.decimal or ("," if told else None)
-
-    def dialect(self) -> Dialect:
-        """Return how separated text is to be read, as its first lines say."""
-        return told_dialect(self.source, self._reading.separator, self._reading.decimal, self._reading.encoding)
-
-    def as_text(self, columns: Collection[str]) -> pd.DataFrame:
-        """Return those of the columns that separated text holds, as text; other formats tell text from numbers."""
-        if self._dialect is None:
-            return pd.DataFrame()
-        return same_cells(self.as_written(columns), Expected(frozenset(columns)), self.source.label)
-
-    def as_written(self, columns: Collection[str]) -> pd.DataFrame:
-        """Return columns as they stand in the file (after :meth:`frame`); of separated text, as text."""
-        if self._dialect is not None:
-            return read_as(self.source, self._dialect, ANYTHING, columns)[list(columns)]
-        assert self._raw is not None
-        return self._raw[list(columns)]
 
 
 def _format_of(source: Source) -> str:
@@ -173,50 +189,33 @@ def _read_workbook(source: Source, sheet: str | None) -> pd.DataFrame:
 
 def _read_json(source: Source, encoding: str | None) -> pd.DataFrame:
     """Read an array of objects, or one object per line."""
-    tried = encoding_of(source, encoding)
-    try:
-        rows = _json_rows(source, tried)
-    except UnicodeDecodeError:
-        rows = _json_rows(source, other_encoding(source, tried, encoding is not None))
+    rows = decoded(source, encoding, partial(_json_rows, source))
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise InputError(f"cannot read {source.label}: row {number} is not an object with one value per column")
     names = dict.fromkeys(name for row in rows for name in row)
     if not names:
         raise InputError(f"{source.label} contains no rows")
     return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
 
 
-def _json_rows(source: Source, encoding: str) -> list[dict[str, Any]]:
+def _json_rows(source: Source, encoding: str) -> list[Any]:
     with source.text(encoding) as file:
-        start = file.read(1)
-        while start and start.isspace():
-            start = file.read(1)
-    with source.text(encoding) as file:
-        if not start:
-            raise InputError(f"{source.label} is empty")
-        rows = _json_document(file, source) if start == "[" else list(_json_lines(file, source))
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            raise InputError(f"cannot read {source.label}: row {number} is not an object with one value per column")
-    return rows
-
-
-def _json_document(file: IO[str], source: Source) -> list[Any]:
-    try:
-        rows: list[Any] = json.load(file, object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        raise InputError(f"cannot read {source.label}: line {error.lineno}: {error.msg}") from None
-    return rows
-
-
-def _json_lines(file: IO[str], source: Source) -> Iterator[Any]:
-    for number, line in enumerate(file, start=1):
-        if line.strip():
+        text = file.read()
+    if not text.strip():
+        raise InputError(f"{source.label} is empty")
+    array = text.lstrip().startswith("[")
+    rows: list[Any] = []
+    for number, document in enumerate([text] if array else text.split("\n")):
+        if document.strip():
             try:
-                yield json.loads(line, object_pairs_hook=_object)
+                found = json.loads(document, object_pairs_hook=_object)
             except json.JSONDecodeError as error:
-                raise InputError(
-                    f"cannot read {source.label}: line {number}: {error.msg}; JSON must be an array of objects, or "
-                    "one object per line"
-                ) from None
+                hint = "" if array else "; JSON must be an array of objects, or one object per line"
+                line = number + error.lineno
+                raise InputError(f"cannot read {source.label}: line {line}: {error.msg}{hint}") from None
+            rows += found if array else [found]
+    return rows
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

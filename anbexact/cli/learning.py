@@ -6,13 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import (
-    AdditiveClassifier,
-    DiscreteClassifier,
-    NetworkClassifier,
-    RefittedClassifier,
-    TableClassifier,
-)
+from anbexact.classifiers import AdditiveClassifier, DiscreteClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers.refitted import can_be_refitted
 from anbexact.classifiers.registry import named_classifiers
 from anbexact.cli.messages import OPTIONS, InputError, ProgressLine
 
@@ -43,7 +38,7 @@ def foreign_to(model: str, parameters: Mapping[str, Any]) -> list[str]:
 
 def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False) -> RefittedClassifier:
     """Return what learns the classifier that ``--model`` names, and refits it, with smooth shapes or without."""
-    if not isinstance(classifier, NetworkClassifier):
+    if not can_be_refitted(classifier):
         raise InputError(f"{'--smooth' if smooth else '--refit'} does not apply to --model {model}")
     return AdditiveClassifier(classifier) if smooth else RefittedClassifier(classifier)
 
@@ -57,8 +52,5 @@ def learn(
             classifier.fit(X, y, sample_weight=weights)
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None
-    if isinstance(classifier, RefittedClassifier):
-        classifier.set_params(estimator__verbose=0)
-        classifier.estimator_.set_params(verbose=0)
-    else:
-        classifier.set_params(verbose=0)
+    for loud in filter(None, (classifier, getattr(classifier, "estimator_", None))):
+        loud.set_params(**{name: 0 for name in loud.get_params() if name in ("verbose", "estimator__verbose")})

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.units import agreeing, counted
-from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
@@ -73,7 +72,7 @@ def check_columns(
 def features_of(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataFrame:
     """Return the classifier's features, in its order and under its own names."""
     vocabulary = classifier.vocabulary_
-    tolerant = first_table_classifier(classifier).handle_unknown == "marginalize"
+    tolerant = classifier.reader_.handle_unknown == "marginalize"
     columns = {}
     for name in vocabulary.features:
         if name in vocabulary.left_out:  # its cells are not looked at, and need not be there

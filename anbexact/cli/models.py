@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anbexact
-from anbexact.classifiers import (
-    DiscreteClassifier,
-    MeasuredClassifier,
-    NetworkClassifier,
-    PooledClassifier,
-    RefittedClassifier,
-)
+from anbexact.classifiers import DiscreteClassifier
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.writing import check_place
 
@@ -52,14 +48,15 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
     if not is_network(path):
         classifier.save(path)
         return
-    if isinstance(classifier, RefittedClassifier) and not classifier.logit_.equivalent:
+    logit = getattr(classifier, "logit_", None)
+    if logit is not None and not logit.equivalent:
         raise InputError(
-            f"{path}: a network may be unable to represent this refit ({classifier.logit_.equivalence_report}): use "
-            "the extension .json, or refit a model whose refit always has a network (nb, tan, fan)"
+            f"{path}: a network may be unable to represent this refit ({logit.equivalence_report}): use the "
+            "extension .json, or refit a model whose refit always has a network (nb, tan, fan)"
         )
-    if isinstance(classifier, PooledClassifier):
+    if hasattr(classifier, "members_"):
         classifier = _as_network(classifier, path)
-    if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
+    if not hasattr(classifier, "to_pgmpy"):
         raise InputError(f"{path}: {type(classifier).__name__} is not a network: use the extension .json")
     from anbexact.adapters import to_file
 
@@ -68,14 +65,15 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
     except ValueError as error:
         raise InputError(str(error)) from None
     note(f"the names and types that {path} cannot hold are in {path}.names.json: keep the two together")
-    measured = isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None
-    if isinstance(classifier, NetworkClassifier) and classifier.counts_ is not None and not measured:
+    measured = getattr(classifier, "universal_score_", None) is not None
+    if getattr(classifier, "counts_", None) is not None and not measured:
         note(f"{path} contains no counts: rows can be added only to a classifier saved as JSON")
 
 
-def _as_network(pool: PooledClassifier, path: str) -> NetworkClassifier:
+def _as_network(pool: Any, path: str) -> DiscreteClassifier:
     """Return one network with the posterior of a pool."""
     try:
-        return pool.to_logit().to_classifier()
+        found: DiscreteClassifier = pool.to_logit().to_classifier()
     except (MemoryError, TypeError, ValueError) as error:
         raise InputError(f"{path}: the pool cannot be written as one network: {error}. Use .json") from None
+    return found

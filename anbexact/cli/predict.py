@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from anbexact._runtime.units import counted
-from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
 from anbexact.cli.cells import cell_text
 from anbexact.cli.deciding import add_deciding, check_deciding, decided, probabilities
 from anbexact.cli.messages import InputError, note
@@ -29,11 +30,7 @@ from anbexact.cli.tables import find_columns, open_table, read_frame, recognised
 from anbexact.cli.writing import OUTPUT_HELP, check_table_output, write_table
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from anbexact.classifiers import DiscreteClassifier
-    from anbexact.cli.formats import TableFile
 
 DESCRIPTION = """\
 Classify the rows of a table. The columns can be in any order; other columns are ignored."""
@@ -92,72 +89,92 @@ def run(args: argparse.Namespace) -> None:
     check_table_output(args.output, file.source)
     label = file.source.label
     expected = expected_columns(classifier, names, args.text)
-    plain = not args.cost and args.reject is None
-
-    def answer(proba: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], pd.DataFrame]:
-        predicted = decided(classifier, proba, args)
-        return predicted, _answers(classifier, predicted, proba if args.proba else None)
-
     if streams(args, file):
-        found = predicted_in_parts(args, classifier, file, names, expected, answer)
-        if found is not None:
-            if plain:
-                _note_accuracy(str(classifier.vocabulary_.class_name), *found)
+        done = predicted_in_parts(file, expected, Rows(args, classifier, names, label))
+        if done is not None:
+            done.note()
             return
-    frame = read_frame(file, expected)
-    find_columns(args.text, frame, "--text", label)
-    passed = list(map(str, frame)) if args.keep else find_columns(args.id, frame, "--id", label)
-    check_columns(frame, classifier, args, passed)
-    known = recognised(frame[[name for name in frame if name in names]], file, expected)
-    X = features_of(known, classifier)
-    unknown: Unknown = {}
+    rows = Rows(args, classifier, names, label)
+    copied = None if args.keep else {name.strip() for text in args.id for name in (text, *text.split(","))}
+    frame = read_frame(file, expected, copied)
+    used, passed = rows.columns(list(map(str, frame)))
     try:
-        unknown_cells(classifier, X, unknown)
-        note_unknown(classifier, unknown)
-        proba = probabilities(classifier, X, args)
+        X, answers = rows.answers(recognised(frame[used], file, expected), frame[passed])
     except (TypeError, ValueError) as error:
         raise InputError(f"{label}: {error}") from None
-    predicted, answers = answer(proba)
-    answers = _beside(answers, file, passed)
     file.check_unchanged()
-    if args.explain:
-        answers = _explained(classifier, X, answers, args.model)
-    write_table(answers, args.output)
-    class_name = str(classifier.vocabulary_.class_name)
-    if class_name in known and plain:
-        truth = known_states(known[class_name], classifier.classes_.tolist())
-        observed = truth.notna().to_numpy()
-        right = truth[observed].to_numpy(dtype=object) == predicted[observed]
-        _note_accuracy(class_name, int(observed.sum()), int(right.sum()))
+    write_table(_explained(classifier, X, answers, args.model) if args.explain else answers, args.output)
+    rows.note()
 
 
-def _answers(
-    classifier: DiscreteClassifier, predicted: npt.NDArray[Any], proba: npt.NDArray[np.float64] | None
-) -> pd.DataFrame:
-    """Return the predicted classes, and their probabilities unless None."""
-    answers = pd.DataFrame({"predicted": predicted})
-    if proba is None:
-        return answers
-    shares = pd.DataFrame(proba, columns=[f"P({label})" for label in classifier.classes_.tolist()])
-    return pd.concat([answers, shares], axis=1)
+@dataclass
+class Rows:
+    """The rows that are classified, and what is found in them.
 
+    Attributes
+    ----------
+    args : Namespace
+        What is asked for.
+    classifier : DiscreteClassifier
+        What classifies them.
+    names : mapping
+        The classifier's columns by what the file calls them.
+    label : str
+        The name of the table.
+    """
 
-def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.DataFrame:
-    """Return columns of the table, with their cells as they are written there, and the answers."""
-    if not passed:
-        return answers
-    if both := [name for name in passed if name in answers]:
-        raise InputError(
-            f"{file.source.label} already has a column {both[0]!r}: rename it, or choose other columns with --id"
-        )
-    return pd.concat([file.as_written(passed), answers], axis=1)
+    args: argparse.Namespace
+    classifier: DiscreteClassifier
+    names: Mapping[str, Hashable]
+    label: str
+    _unknown: Unknown = field(default_factory=dict)
+    _given: int = 0
+    _right: int = 0
+
+    def columns(self, found: list[str]) -> tuple[list[str], list[str]]:
+        """Return the columns that the classifier knows, and those that are copied; refuse a table without some."""
+        header = pd.DataFrame(columns=found)
+        find_columns(self.args.text, header, "--text", self.label)
+        passed = found if self.args.keep else find_columns(self.args.id, header, "--id", self.label)
+        check_columns(header, self.classifier, self.args, passed)
+        return [name for name in found if name in self.names], passed
+
+    def answers(self, known: pd.DataFrame, passed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return features of rows, and the answers to these rows beside the columns that are copied."""
+        classifier, class_name = self.classifier, str(self.classifier.vocabulary_.class_name)
+        X = features_of(known, classifier)
+        unknown_cells(classifier, X, self._unknown)
+        proba = probabilities(classifier, X, self.args)
+        predicted = decided(classifier, proba, self.args)
+        answers = pd.DataFrame({"predicted": predicted})
+        if self.args.proba:
+            shares = pd.DataFrame(proba, columns=[f"P({label})" for label in classifier.classes_.tolist()])
+            answers = pd.concat([answers, shares], axis=1)
+        if both := [name for name in passed if name in answers]:
+            raise InputError(
+                f"{self.label} already has a column {both[0]!r}: rename it, or choose other columns with --id"
+            )
+        if class_name in known:
+            truth = known_states(known[class_name], classifier.classes_.tolist())
+            observed = truth.notna().to_numpy()
+            self._given += int(observed.sum())
+            self._right += int((truth[observed].to_numpy(dtype=object) == predicted[observed]).sum())
+        return X, pd.concat([passed, answers], axis=1) if len(passed.columns) else answers
+
+    def note(self) -> None:
+        """Say which states are unknown, and how many predictions are right, if any class is given."""
+        note_unknown(self.classifier, self._unknown)
+        if self._given and not self.args.cost and self.args.reject is None:
+            name = self.classifier.vocabulary_.class_name
+            share = self._right / self._given
+            note(f"accuracy {share:.4f} on the {counted(self._given, 'row')} whose {name} is given")
 
 
 def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
     """Return the terms of all rows, each with the answers to its row; cells are text in all columns."""
-    if not isinstance(classifier, NetworkClassifier | PooledClassifier | RefittedClassifier):
+    if not hasattr(classifier, "explain"):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
-    terms = classifier.explain(X).to_frame().drop(columns="label")
+    terms: pd.DataFrame = classifier.explain(X).to_frame().drop(columns="label")
     terms = terms.rename(columns={"low": "nats_low", "high": "nats_high"})
     rows = terms.pop("row").to_numpy()
     if taken := [name for name in terms if name in answers]:
@@ -170,9 +187,3 @@ def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.Data
     if "row" not in beside:
         beside.insert(0, "row", rows)
     return pd.concat([beside, terms], axis=1)
-
-
-def _note_accuracy(class_name: str, given: int, right: int) -> None:
-    """Say how many predictions are right, if any class is given."""
-    if given:
-        note(f"accuracy {right / given:.4f} on the {counted(given, 'row')} whose {class_name} is given")

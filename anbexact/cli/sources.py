@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from anbexact.cli.messages import InputError, note
 
@@ -44,6 +44,8 @@ BYTE_ORDER_MARKS = {
 """In this order: that of little-endian UTF-16 is the beginning of that of UTF-32."""
 WESTERN = ("cp1252", "latin-1")
 """What text is read as that is not UTF-8: Windows' Western European code page, or where that has gaps, Latin-1."""
+
+Found = TypeVar("Found")
 
 READ_ERRORS = (ValueError, ImportError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 """What reading a damaged file raises, in addition to `OSError`."""
@@ -150,33 +152,39 @@ class Source:
         return members[0].filename
 
 
-def encoding_of(source: Source, wanted: str | None) -> str:
-    """Return the encoding to try first: the one that is asked for, that of a byte-order mark, or UTF-8."""
-    head = source.head(4)
-    marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
-    if wanted is not None:
-        try:
-            found = codecs.lookup(wanted).name
-        except LookupError:
-            raise InputError(
-                f"--encoding {wanted} is unknown: use a name such as utf-8, utf-16, cp1252, latin-1 or shift_jis"
-            ) from None
-        return marked if marked is not None and found.startswith(marked[:5]) else found
-    return marked or "utf-8-sig"
+def decoded(source: Source, wanted: str | None, read: Callable[[str], Found]) -> Found:
+    """Return what ``read`` makes of the source in its encoding.
 
-
-def other_encoding(source: Source, tried: str, asked: bool) -> str:
-    """Return what to read text as that is not of the encoding tried, and say so.
+    That is the one of a byte-order mark, the one that is asked for, UTF-8, or, with a note, a Western one.
 
     Raises
     ------
     InputError
-        If the encoding was asked for or is that of a byte-order mark, or if some lines are UTF-8 and others not.
+        If text is not of the encoding that it must have, or some lines are UTF-8 and others not.
     """
-    if asked or tried != "utf-8-sig":
-        line = _first_bad_line(source, tried)
-        where = f", first in line {line}" if line else ""
-        raise InputError(f"cannot read {source.label}: it is not {tried.removesuffix('-sig')} text{where}")
+    head = source.head(4)
+    marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
+    try:
+        asked = wanted and codecs.lookup(wanted).name
+    except LookupError:
+        raise InputError(
+            f"--encoding {wanted} is unknown: use a name such as utf-8, utf-16, cp1252, latin-1 or shift_jis"
+        ) from None
+    tried = asked or marked or "utf-8-sig"
+    if marked is not None and tried.startswith(marked[:5]):
+        tried = marked
+    try:
+        return read(tried)
+    except UnicodeDecodeError:
+        if asked or marked:
+            name = tried.removesuffix("-sig")
+            line = _first_bad_line(source, name)
+            raise InputError(f"cannot read {source.label}: it is not {name} text, first in line {line}") from None
+    return read(_western(source))
+
+
+def _western(source: Source) -> str:
+    """Return what to read text as that is not UTF-8, and say so."""
     good = bad = 0
     gaps = False
     with source.open() as file:
@@ -203,14 +211,11 @@ def other_encoding(source: Source, tried: str, asked: bool) -> str:
 
 
 def _first_bad_line(source: Source, encoding: str) -> int:
-    """Return the number of the first line that cannot be decoded; 0 if lines cannot be told apart."""
-    lines = 0
+    """Return the number of the first line that cannot be decoded."""
     with source.open() as file:
-        decoder = codecs.getincrementaldecoder(encoding)()
-        for number, line_bytes in enumerate(file, start=1):
-            try:
-                decoder.decode(line_bytes)
-            except UnicodeDecodeError:
-                return number
-            lines = number
-    return lines
+        data = file.read()
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        data = data[: error.start]
+    return data.decode(encoding, "ignore").count("\n") + 1

@@ -6,18 +6,16 @@ import argparse
 import math
 from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from anbexact._runtime.units import agreeing, counted
-from anbexact.cli.cells import ANYTHING, Expected, same_cells, same_column
+from anbexact.cli.cells import ANYTHING, MISSING_DOT, Expected, in_one_form, meant
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.row_counts import leave_out_identifiers, note_counts, repeat_rows
 from anbexact.cli.sources import READ_ERRORS, Source
-from anbexact.cli.text_types import recognise
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def open_table(args: argparse.Namespace) -> TableFile:
@@ -31,8 +29,8 @@ def open_table(args: argparse.Namespace) -> TableFile:
         raise InputError(f"cannot read {args.data}: {' '.join(str(error).split())}") from None
 
 
-def read_frame(file: TableFile, expected: Expected = ANYTHING) -> pd.DataFrame:
-    """Read a table, its columns as expected.
+def read_frame(file: TableFile, expected: Expected = ANYTHING, verbatim: Collection[str] | None = ()) -> pd.DataFrame:
+    """Read a table, its cells as they stand in the file; see :meth:`anbexact.cli.formats.TableFile.frame`.
 
     The same cells make the same frame, whatever the format, once it is :func:`recognised`.
 
@@ -43,7 +41,7 @@ def read_frame(file: TableFile, expected: Expected = ANYTHING) -> pd.DataFrame:
     """
     label = file.source.label
     try:
-        frame = same_cells(file.frame(expected), expected, label)
+        frame = file.frame(expected, verbatim)
     except OSError as error:
         raise InputError(f"cannot read {label}: {error.strerror or error}") from None
     except READ_ERRORS as error:
@@ -54,10 +52,20 @@ def read_frame(file: TableFile, expected: Expected = ANYTHING) -> pd.DataFrame:
 
 
 def recognised(frame: pd.DataFrame, file: TableFile, expected: Expected) -> pd.DataFrame:
-    """Return columns of a table that was read, text as numbers or dates if all of it is, unless it must stay text."""
-    found = recognise(frame, expected.texts | expected.written.keys(), file.as_text, file.decimal)
-    changed = [name for name in frame if found[name].dtype != frame[name].dtype]
-    return found.assign(**{str(name): same_column(found[name]) for name in changed})
+    """Return columns of a table that was read as the numbers, booleans, dates or text that their cells mean."""
+    columns: dict[Hashable, pd.Series[Any]] = {}
+    dotted: list[str] = []
+    for name, column in frame.items():
+        try:
+            columns[name] = meant(column, expected, file.decimal, dotted)
+        except TypeError:
+            raise InputError(
+                f"cannot read {file.source.label}: column {name!r} contains lists or records; split them into one "
+                "column per part"
+            ) from None
+    if dotted:
+        note(f"{MISSING_DOT!r} alone is read as a missing cell in {listed(dotted, 'column')}")
+    return pd.DataFrame(columns, index=frame.index, columns=frame.columns)
 
 
 def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tuple[pd.DataFrame, pd.Series[Any], str]:
@@ -155,10 +163,10 @@ def features_and_class(
     if absent and unlabelled:
         them = agreeing(absent, "it", "them")
         note(f"{absent:,} of {lacking} a missing {class_name}; the network is learned from {them}, too")
-        y = same_column(y[y.notna()]).astype(object).reindex(y.index)
+        y = in_one_form(y[y.notna()]).astype(object).reindex(y.index)
     elif absent:
         note(f"{absent:,} of {lacking} a missing {class_name} and {agreeing(absent, 'is', 'are')} left out")
-        frame, y = frame[y.notna()], same_column(y[y.notna()])
+        frame, y = frame[y.notna()], in_one_form(y[y.notna()])
     return frame.drop(columns=class_name).reset_index(drop=True), y.reset_index(drop=True)
 
 

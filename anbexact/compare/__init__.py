@@ -19,7 +19,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.progress import Progress
-from anbexact.classifiers.choosing.sample_size import PredictedWorseWarning
+from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses
@@ -27,7 +27,7 @@ from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
-from anbexact.tables.row_weights import WEIGHTS_OF_A_SURVEY
+from anbexact.tables.weights import WEIGHTS_OF_A_SURVEY
 
 __all__ = [
     "COLUMNS",

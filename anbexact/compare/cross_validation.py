@@ -21,7 +21,7 @@ from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.folds import Data, Rows
 from anbexact.compare.metrics import Outcome
-from anbexact.compare.models import Contender, refit_parameters
+from anbexact.compare.models import Contender, model_parameters
 from anbexact.tables.missing import LostClassError
 from anbexact.tables.table import Weights
 
@@ -33,7 +33,7 @@ def warm_up(contender: Contender, data: Data, refit: bool) -> None:
     """Fit, refit and predict once on few rows (and columns), so that compilation is not timed."""
     few = data.splits[0][1]
     small = _rows(contender.table, few)
-    if isinstance(contender.estimator, NetworkClassifier | RefittedClassifier):
+    if hasattr(contender.estimator, "to_pgmpy"):
         small = small.iloc[:, :4]
     with contextlib.suppress(ValueError, MemoryError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -182,11 +182,11 @@ def _refit(model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows
     """Refit a model that was learned from one part of the rows and predict the other, or note the failure."""
     began = time.perf_counter()
     try:
-        contender = Contender(RefittedClassifier(FrozenEstimator(model)), data.frame, refit_parameters)
+        contender = Contender(RefittedClassifier(FrozenEstimator(model)), data.frame, model_parameters)
         refitted = _fitted(contender, data.frame.iloc[train], data.target.iloc[train], _weights(data, train))
         fold.refit_complaint = _complaint(refitted)
         seconds = fit_seconds + time.perf_counter() - began
-        n_parameters = refit_parameters(refitted)
+        n_parameters = model_parameters(refitted)
         fold.refit = _ask(refitted, data.frame.iloc[test], test, data, n_parameters, seconds)
     except (MemoryError, ValueError) as error:  # a table contains a zero, or a closed network is too large
         fold.refit_refusal = str(error) or "out of memory"
@@ -194,7 +194,7 @@ def _refit(model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows
 
 def _complaint(model: Any) -> str:
     """Return the reason why a model that is a refit did not converge as requested, if so."""
-    return str(model.logit_.convergence_message) if isinstance(model, RefittedClassifier) else ""
+    return str(getattr(getattr(model, "logit_", None), "convergence_message", ""))
 
 
 def _lines(

@@ -17,9 +17,9 @@ from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.reading import is_frame, is_series, read_columns
 from anbexact.tables.identifiers import identifier_reason
-from anbexact.tables.row_weights import advise_on_weights
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.text_columns import read_text
+from anbexact.tables.weights import advise_on_weights
 
 Rows = npt.NDArray[np.intp]
 MISSING_NOTES = {

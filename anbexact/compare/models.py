@@ -14,18 +14,12 @@ from sklearn.naive_bayes import GaussianNB
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.spelling import letters
-from anbexact.classifiers import (
-    AdditiveClassifier,
-    NetworkClassifier,
-    PooledClassifier,
-    RefittedClassifier,
-    TableClassifier,
-)
+from anbexact.classifiers import AdditiveClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import can_be_refitted
 from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.metrics import BASELINE
-from anbexact.models.smooth.refit import SmoothRefit
 from anbexact.tables.cuts import RULES
 from anbexact.tables.cuts.continuous import MANY_VALUES
 from anbexact.tables.frames.columns import Column
@@ -80,7 +74,7 @@ def choose(
         if handle_missing is not None:
             raise TypeError("handle_missing= applies only to models given by name: set it in your own classifiers")
         _check_own(models)
-        return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
+        return {name: Contender(estimator, data.frame, model_parameters) for name, estimator in models.items()}
     if models is not None and not isinstance(models, Iterable):
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     given = (models,) if isinstance(models, str) else models
@@ -96,7 +90,7 @@ def choose(
     if handle_missing is not None:
         others = []
         for label, estimator in own.items():
-            if handle_missing == EM and not _completes(estimator):
+            if handle_missing == EM and not (hasattr(estimator, "can_complete") and estimator.can_complete()):
                 others += [label] if label in names else []
             else:
                 estimator.set_params(handle_missing=handle_missing)
@@ -105,7 +99,7 @@ def choose(
     own |= {refitted: RefittedClassifier(own[name]) for refitted, name in refits().items()} | {
         smooth: AdditiveClassifier(own[name]) for smooth, name in smooths().items()
     }
-    ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
+    ready = {name: Contender(estimator, data.frame, model_parameters) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
     for name, estimator in zip(OF_TREES, (_random_forest(columns, n_jobs), _gradient_boosting(columns)), strict=True):
@@ -140,11 +134,6 @@ def known_names(given: Iterable[str]) -> tuple[str, ...]:
     return names
 
 
-def _completes(estimator: Any) -> bool:
-    """Whether a classifier can learn by expectation maximisation."""
-    return isinstance(estimator, TableClassifier) and estimator.can_complete()
-
-
 def _check_own(models: Mapping[str, Any]) -> None:
     """Refuse classifiers that cannot be cloned and fitted; some know only then if they have probabilities."""
     if not models:
@@ -158,30 +147,21 @@ def _check_own(models: Mapping[str, Any]) -> None:
 
 def has_tables(estimator: Any) -> bool:
     """Whether a classifier is a network with conditional tables, which can be refitted."""
-    return isinstance(estimator, NetworkClassifier) and getattr(estimator, "continuous", "discretize") == "discretize"
+    return can_be_refitted(estimator) and getattr(estimator, "continuous", "discretize") == "discretize"
 
 
 # ---- free parameters of fitted models
 
 
-def model_parameters(classifier: TableClassifier) -> float:
-    """Return the number of free probabilities of a fitted classifier's model.
+def model_parameters(classifier: Any) -> float:
+    """Return the number of free parameters of what a fitted classifier of this package has learned; NaN for others.
 
     For a network, Σ_v (r_v - 1) q_v over the class and the features; with a universal measure, at the most probable
     levels of every variable and its parents. For averaged one-dependence estimators, the probabilities of all pairs.
+    For a refit, the coefficients: Σ_S Π_{i in S} (r_i - 1) times (s - 1), over the terms S; or the effective degrees
+    of freedom of smooth shapes. For a pool, those of its members, one weight for each of them, and s - 1 biases.
     """
-    return float(classifier.model_.n_parameters)
-
-
-def refit_parameters(model: RefittedClassifier) -> float:
-    """Return the number of coefficients: Σ_S Π_{i in S} (r_i - 1) times (s - 1), over the terms S.
-
-    For a smooth refit, the effective degrees of freedom.
-    """
-    refitted = model.logit_.refitted
-    if isinstance(refitted, SmoothRefit):
-        return float(sum(refitted.effective_degrees))
-    return float(model.logit_.n_parameters)
+    return float(getattr(getattr(classifier, "model_", None), "degrees_of_freedom", float("nan")))
 
 
 def categorical_nb_parameters(model: Any) -> float:
@@ -212,23 +192,8 @@ def gaussian_nb_parameters(model: Any) -> float:
     return float(len(model.classes_) - 1 + 2 * model[-1].theta_.size)
 
 
-def pool_parameters(pool: PooledClassifier) -> float:
-    """Return the free parameters of the members, one weight for each of them, and s - 1 biases."""
-    of_members = sum(_count_of(model)(model) for _, model in pool.estimators_)
-    return float(of_members + len(pool.estimators_) + len(pool.classes_) - 1)
-
-
 def _unknown(_: Any) -> float:
     return float("nan")
-
-
-def _count_of(estimator: Any) -> Callable[[Any], float]:
-    """Return a function that counts the free parameters of a classifier that takes the frame as it is."""
-    if isinstance(estimator, RefittedClassifier):
-        return refit_parameters
-    if isinstance(estimator, PooledClassifier):
-        return pool_parameters
-    return model_parameters if isinstance(estimator, TableClassifier) else _unknown
 
 
 # ---- scikit-learn's

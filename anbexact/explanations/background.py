@@ -1,4 +1,4 @@
-"""How features are distributed where an explanation does not know them: joint distributions of every family."""
+"""The background of an explanation: the joint distribution of every family's features when they are unknown."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def distributions(source: FamilySum, background: str | CodeArray | None) -> list
     source : FamilySum
         The class posterior.
     background : {"training", "network"}, None or (features, rows) int16
-        What they are taken from; None stands for the training rows if the network has their counts, else for the
-        network. Codes are rows of equal weight; incomplete ones are left out.
+        The source of the distributions. None stands for the training rows if the network has their counts, else for
+        the network. Codes are rows of equal weight, of which incomplete ones are left out.
 
     Raises
     ------
     ValueError
-        For another word, or if what is asked for does not exist.
+        For an unknown word, for training rows without counts, or if no row is complete.
     """
     if background is None:
         background = "network" if source.counts is None else "training"

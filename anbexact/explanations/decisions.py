@@ -15,8 +15,8 @@ from anbexact.tables.frames.native_values import native
 
 REJECTED = "(reject)"
 """The decision that leaves a row to somebody else."""
-ROUNDING = 1e-6
-"""By how much shares may miss the sum 1."""
+SUM_TOLERANCE = 1e-6
+"""Maximum deviation of the sum of shares from 1."""
 
 
 def check_class_prior(class_prior: Any, classes: Sequence[Any]) -> Floats:
@@ -36,7 +36,7 @@ def check_class_prior(class_prior: Any, classes: Sequence[Any]) -> Floats:
             )
         class_prior = [given[label] for label in classes]
     shares = np.asarray(class_prior, dtype=np.float64)
-    if shares.shape != (len(classes),) or not (shares >= 0).all() or abs(shares.sum() - 1) > ROUNDING:
+    if shares.shape != (len(classes),) or not (shares >= 0).all() or abs(shares.sum() - 1) > SUM_TOLERANCE:
         raise ValueError(
             f"class_prior must have {len(classes)} shares, 0 or more, whose sum is 1, not {class_prior!r}"
         )
@@ -68,7 +68,7 @@ def with_class_prior(log_posterior: Floats, before: Floats, after: Floats) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What decisions cost.
+    """The costs of decisions.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Costs:
     sign: int = 1
 
     def with_rejection(self, reject: float | None) -> Costs:
-        """Return them with a further decision, rejection, at this cost (or utility); None leaves it out."""
+        """Return the costs with rejection as a further decision, at this cost (or utility); None adds nothing."""
         if reject is None:
             return self
         column = np.full(len(self.matrix), self.sign * float(reject))
@@ -132,7 +132,7 @@ def read_costs(given: Any, name: str, classes: Sequence[Any]) -> Costs:
 
 
 def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | None) -> Costs | None:
-    """Return what decisions cost; None if nothing was said of costs.
+    """Return the costs of decisions; None if neither costs nor utilities were given.
 
     Raises
     ------

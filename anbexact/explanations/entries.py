@@ -34,9 +34,9 @@ class Entry:
     low, high : (rows,) float64
         The range over which it is varied.
     code : int
-        The class that it speaks of.
+        The class to which the entry refers.
     prior : bool
-        Whether it is a probability of the class, so that the other classes share what it leaves.
+        Whether it is the prior probability of the class, so that the other classes share the rest.
     """
 
     values: Floats
@@ -60,10 +60,10 @@ class Entry:
         return found
 
     def break_even(self, log_posterior: Floats) -> Floats:
-        """Return the value at which the predicted class and another are equally probable; NaN where none is."""
+        """Return the value at which the predicted class and another one are equally probable; NaN if none is."""
         predicted = log_posterior.argmax(axis=1)
         others = np.delete(log_posterior, self.code, axis=1).max(axis=1)
-        ratio = np.exp(others - log_posterior[:, self.code])  # by which the entry's class must gain to be level
+        ratio = np.exp(others - log_posterior[:, self.code])  # by which the class must gain to be as probable
         if self.prior:
             odds = self.values / (1 - self.values) * ratio
             return np.asarray(odds / (1 + odds))

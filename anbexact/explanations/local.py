@@ -27,8 +27,8 @@ HIDDEN = "(missing cells)"
 class ByRow:
     """A dataclass of the rows, and of arrays whose first axis is that of the rows.
 
-    An index or a slice chooses rows by position. The result is one of the same kind, so that it can be printed and
-    tabulated as the whole can.
+    An index or a slice chooses rows by position. The result has the same type, so that it can be printed and
+    tabulated like the whole.
     """
 
     rows: Rows
@@ -190,7 +190,7 @@ def explain_locally(
     rows : Rows
         The rows.
     label, against : class labels, optional
-        The classes to compare; None stands for the most probable one of a row that the other is not.
+        The classes to compare; None stands for the most probable class of a row other than the given one.
     background : {"training", "network"}, (features, rows) int16 or None
         See :func:`~anbexact.explanations.background.distributions`.
     conditional : bool
@@ -201,7 +201,7 @@ def explain_locally(
     Raises
     ------
     ValueError
-        If a label is not a class, if there is one class alone, or if a background is given with ``conditional``.
+        If a label is not a class, if there is only one class, or if a background is given with ``conditional``.
     """
     vocabulary, codes = source.vocabulary, rows.codes
     if source.n_classes == 1:

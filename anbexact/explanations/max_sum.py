@@ -1,4 +1,4 @@
-"""The order in which features are eliminated, and the functions of a class posterior arranged by it."""
+"""Max-sum elimination of features: its order, and the functions of a class posterior arranged by it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from anbexact._runtime.arrays import Bools, Floats, Positions
 from anbexact.models.family_sum import FamilySum
 
 MOST_CELLS = 20_000_000
-"""Numbers that the tables of an elimination may hold: 160 MB."""
+"""Maximum number of entries in the tables of an elimination: 160 MB."""
 
 
 class MaxSum(NamedTuple):
-    """What the kernels of the largest log odds take.
+    """The arguments of the kernels that maximise log odds.
 
     Attributes
     ----------
     buckets : Buckets
         The functions.
     relevant : (features,) bool
-        Which features are in any of them and have more than one state.
+        Which features occur in any of the functions and have more than one state.
     """
 
     buckets: Buckets
@@ -32,9 +32,9 @@ class MaxSum(NamedTuple):
 
 
 def elimination_order(families: Collection[tuple[int, ...]], arities: Mapping[int, int]) -> list[tuple[int, ...]]:
-    """Return the scopes of the buckets: the features that are joined when one is eliminated, that one last.
+    """Return the scopes of the buckets: the features in the functions of an eliminated feature, and that one last.
 
-    The feature with the fewest joint states in its scope comes first, whatever remains then.
+    In each step, the feature whose scope has the fewest joint states is eliminated.
     """
     current = [set(family) for family in families if family]
     waiting = set().union(*current) if current else set()
@@ -72,7 +72,8 @@ def arranged(source: FamilySum) -> MaxSum:
         widest = max(scopes, key=lambda scope: prod(arities[v] for v in scope))
         raise ValueError(
             f"eliminating the features needs tables of {cells:,} numbers, the largest over {len(widest)} features, "
-            f"and {MOST_CELLS:,} are the most: learn a network with fewer parents (max_parents=), or a TANClassifier"
+            f"but at most {MOST_CELLS:,} are allowed: learn a network with fewer parents (max_parents=), or a "
+            "TANClassifier"
         )
     position = {scope[-1]: i for i, scope in enumerate(scopes)}
     tables = [np.zeros((*shape, source.n_classes)) for shape in shapes]

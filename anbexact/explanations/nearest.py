@@ -20,9 +20,9 @@ from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import Vocabulary
 
 CHUNK = 100
-"""Rows that a task works off."""
+"""Number of rows of a task."""
 MOST_NODES = 20_000
-"""Nodes of the search for the nearest change to one of several classes."""
+"""Maximum number of nodes of the search for the nearest change to one of several classes."""
 
 
 def changeable_features(vocabulary: Vocabulary, keep: Collection[Hashable]) -> Bools:

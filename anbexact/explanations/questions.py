@@ -1,4 +1,4 @@
-"""The next best question: what knowing a missing cell is expected to be worth."""
+"""The next best question: the expected value of observing a missing cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anbexact.models.family_sum import FamilySum
 from anbexact.tables.reader import Rows
 
 LEAST = 1e-12
-"""Gains up to this are rounding errors."""
+"""Gains up to this size are rounding errors."""
 
 
 def answers(source: FamilySum, rows: Rows, j: int) -> tuple[Floats, Floats]:
@@ -44,12 +44,12 @@ def next_questions(
     prices: Mapping[Hashable, float],
     by: str,
 ) -> pd.DataFrame:
-    """Return what every missing cell is worth; see :meth:`anbexact.classifiers.explaining.Explaining.next_question`.
+    """Return the value of every missing cell; see :meth:`anbexact.classifiers.explaining.Explaining.next_question`.
 
     Raises
     ------
     ValueError
-        If ``prices`` names what is not a feature.
+        If ``prices`` has a name that is not a feature.
     """
     vocabulary = source.vocabulary
     if unknown := [name for name in prices if name not in vocabulary.features]:
@@ -71,8 +71,8 @@ def next_questions(
         gain = np.maximum(expected_now.min(axis=1) - (shares * expected.min(axis=2)).sum(axis=1), 0.0)
         other = ~np.take_along_axis(least(expected, costs), decided[:, None, None], axis=2)[:, :, 0]
         predicted = now.argmax(axis=1)
-        of_class = np.take_along_axis(posteriors, predicted[:, None, None], axis=2)[:, :, 0]
-        of_class = np.where(shares > 0, of_class, now[np.arange(len(places)), predicted][:, None])
+        answered = np.take_along_axis(posteriors, predicted[:, None, None], axis=2)[:, :, 0]
+        answered = np.where(shares > 0, answered, now[np.arange(len(places)), predicted][:, None])
         value = (information if by == "information" else gain) - float(prices.get(name, 0.0))
         frames.append(
             pd.DataFrame(
@@ -83,8 +83,8 @@ def next_questions(
                     "gain": gain,
                     "changes_decision": (shares * other).sum(axis=1),
                     "probability": now[np.arange(len(places)), predicted],
-                    "low": of_class.min(axis=1),
-                    "high": of_class.max(axis=1),
+                    "low": answered.min(axis=1),
+                    "high": answered.max(axis=1),
                     "value": value,
                     "ask": value > LEAST,
                     "_place": places,

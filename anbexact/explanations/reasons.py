@@ -1,4 +1,4 @@
-"""Sufficient reasons: features whose values decide, whatever the others are."""
+"""Sufficient reasons: features whose values determine the decision, whatever the others are."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import Vocabulary
 
 TOLERANCE = 1e-9
-"""Nats by which every other class must stay behind."""
+"""Minimum lead of the decided class over every other one, in nats."""
 CHUNK = 500
-"""Rows that a task works off."""
+"""Number of rows of a task."""
 MOST_NODES = 20_000
-"""Nodes of the search for a smallest reason."""
+"""Maximum number of nodes of the search for a smallest reason."""
 SIZES = ("minimal", "smallest")
 
 
@@ -47,8 +47,8 @@ class Reasons(Displayed, ByRow):
     fixed : (rows, features) bool
         The features of the reason.
     margins : (rows,) float64
-        By how many nats the decided class leads all others at least, whatever the other features are; NaN where there
-        is no reason.
+        The least lead of the decided class over all others, in nats, for any values of the other features; NaN where
+        there is no reason.
     proved : (rows,) bool
         Whether no reason has fewer features; only ``size="smallest"`` proves it.
     """
@@ -65,7 +65,7 @@ class Reasons(Displayed, ByRow):
 
     @property
     def exists(self) -> Bools:
-        """Whether there is a reason: not where missing cells, or a tie, leave the decision open."""
+        """Whether there is a reason; there is none where missing cells, or a tie, leave the decision open."""
         return ~np.isnan(self.margins)
 
     def features(self, t: int) -> list[Hashable]:

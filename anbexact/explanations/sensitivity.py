@@ -1,4 +1,4 @@
-"""What the posterior would be of other rows: scenarios, and every feature varied on its own."""
+"""The posterior of changed rows: scenarios, and every feature varied on its own."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from anbexact.models.network.explain import class_code
 from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
-ROUNDING = 1e-12
-"""Differences of probabilities up to this are rounding errors."""
+EQUAL_PROBABILITIES = 1e-12
+"""Probabilities that differ by up to this much count as equal."""
 
 
 def read_scenarios(changes: Any) -> dict[str, dict[Hashable, Any]]:
@@ -103,7 +103,7 @@ def vary(source: FamilySum, codes: CodeArray) -> list[Varied]:
 
 
 def explained_classes(source: FamilySum, posterior: Floats, label: Any) -> Integers:
-    """Return the code of the class whose probability is looked at, in every row: ``label``, or the predicted one."""
+    """Return the code of the class that is explained in every row: ``label``, or the predicted one."""
     if label is None:
         return np.asarray(posterior.argmax(axis=1))
     return np.full(len(posterior), class_code(source.vocabulary, "label", label))
@@ -112,7 +112,7 @@ def explained_classes(source: FamilySum, posterior: Floats, label: Any) -> Integ
 def _another(posteriors: Floats, predicted: Integers) -> Bools:
     """Return where another class is more probable than the predicted one, by more than rounding."""
     kept = posteriors[:, np.arange(len(predicted)), predicted]
-    return np.asarray(kept < posteriors.max(axis=2) - ROUNDING)
+    return np.asarray(kept < posteriors.max(axis=2) - EQUAL_PROBABILITIES)
 
 
 def tornado(source: FamilySum, rows: Rows, label: Any = None) -> pd.DataFrame:

@@ -23,11 +23,11 @@ from anbexact.models.network.network import TableNetwork
 from anbexact.tables.vocabulary import MISSING, CodeArray
 
 CHUNK = 20_000
-"""Rows that a task works off."""
+"""Number of rows of a task."""
 MOST_FEATURES = 12
-"""Observed features of a component whose subsets are enumerated: 4,096 subsets."""
+"""Maximum number of observed features of a component: its subsets are enumerated, here 4,096."""
 MOST_CELLS = 4_000_000
-"""Codes that are evaluated at a time."""
+"""Number of codes that are evaluated at a time."""
 
 
 def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
@@ -148,7 +148,7 @@ class ShapleyTables:
         Parameters
         ----------
         codes : (features, rows) int16
-            Codes; a negative one, of a feature that takes no part, is allowed in tables that were made so.
+            Codes; negative ones, of features that take no part, require tables that were made with ``absent``.
         first, second : (rows,) int
             Codes of the classes; the number of classes stands for the mean of all of them.
         n_jobs : int, optional
@@ -242,9 +242,9 @@ def conditional_values(source: FamilySum, codes: CodeArray, first: Integers, sec
             players = [j for j, observed in zip(component, patterns[:, g], strict=True) if observed]
             if len(players) > MOST_FEATURES:
                 raise ValueError(
-                    f"conditional=True enumerates the subsets of features that depend on each other given the class: "
-                    f"here {len(players)} features, that is 2**{len(players)} subsets, and {MOST_FEATURES} features "
-                    "are the most. Use conditional=False, whose cost is that of single families"
+                    "conditional=True enumerates all subsets of features that depend on each other given the class. "
+                    f"It can do so for {MOST_FEATURES} features, but a row has {len(players)} that are observed, "
+                    f"with 2**{len(players)} subsets: use conditional=False, which enumerates single families only"
                 )
             if not players:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -19,8 +19,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
 from anbexact.models.aode import AODEPosterior, PairCounts, count_pairs, read_weights, weights_to_dict
-from anbexact.models.estimator_average import EstimatorAverage
-from anbexact.models.model import JointModel
+from anbexact.models.estimator_average import AnDE, EstimatorAverage
 from anbexact.models.network.posterior import Logs
 from anbexact.scores import BDeu
 from anbexact.tables.cuts import Cuts
@@ -156,7 +155,7 @@ class A2DEPosterior(EstimatorAverage):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class A2DE(JointModel):
+class A2DE(AnDE):
     """Averaged two-dependence estimators as a value: the model of :class:`~anbexact.classifiers.A2DEClassifier`.
 
     Attributes
@@ -174,6 +173,7 @@ class A2DE(JointModel):
     counts: TripleCounts
     ess: float
     n_jobs: int | None = None
+    order = 2
 
     @cached_property
     def class_posterior(self) -> A2DEPosterior | AODEPosterior:
@@ -181,6 +181,17 @@ class A2DE(JointModel):
         if len(self.vocabulary.features) < 3:
             return AODEPosterior(self.counts.pairs, self.ess, 0.0, self.n_jobs)
         return A2DEPosterior(self.counts, self.ess, self.n_jobs)
+
+    @property
+    def pairs(self) -> PairCounts:
+        """The counts of pairs."""
+        return self.counts.pairs
+
+    def joint_weights(self, features: Sequence[int]) -> Weights:
+        """Return the weights of the joint states of some features; see :meth:`AnDE.joint_weights`."""
+        if len(features) < 3:
+            return super().joint_weights(features)
+        return self.counts.dense(*reversed(features)).transpose(2, 1, 0, 3)
 
     @property
     def n_parameters(self) -> int:

@@ -18,8 +18,7 @@ from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
-from anbexact.models.estimator_average import EstimatorAverage
-from anbexact.models.model import JointModel
+from anbexact.models.estimator_average import AnDE, EstimatorAverage
 from anbexact.models.network.posterior import Logs
 from anbexact.scores import BDeu
 from anbexact.tables.cuts import Cuts
@@ -182,7 +181,7 @@ class AODEPosterior(EstimatorAverage):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AODE(JointModel):
+class AODE(AnDE):
     """Averaged one-dependence estimators as a value: the model of :class:`~anbexact.classifiers.AODEClassifier`.
 
     Attributes
@@ -203,11 +202,26 @@ class AODE(JointModel):
     ess: float
     min_weight: float
     n_jobs: int | None = None
+    order = 1
 
     @cached_property
     def class_posterior(self) -> AODEPosterior:
         """The evaluator of the joint and posterior probabilities of the class."""
         return AODEPosterior(self.counts, self.ess, self.min_weight, self.n_jobs)
+
+    @property
+    def pairs(self) -> PairCounts:
+        """The counts."""
+        return self.counts
+
+    @property
+    def admitted(self) -> npt.NDArray[np.bool_]:
+        """Which states have the minimum weight, and with it an estimator; shape (states of all features,)."""
+        return self.counts.admitted(self.min_weight)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the equivalent sample size, the minimum weight of a state, and the estimators."""
+        return {"ess": self.ess, "min_weight": self.min_weight, "estimators": self}
 
     @property
     def n_parameters(self) -> int:

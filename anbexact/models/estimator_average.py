@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
 from anbexact._runtime.tasks import run_on_rows, thread_count
+from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import WORK_PER_THREAD, Logs
+from anbexact.tables.table import Weights
 from anbexact.tables.vocabulary import CodeArray
+
+if TYPE_CHECKING:
+    from anbexact.models.aode import PairCounts
 
 
 class EstimatorAverage(ABC):
@@ -70,3 +78,58 @@ class EstimatorAverage(ABC):
 
         run_on_rows(work, n_rows, at_once, n_jobs)
         return out
+
+
+class AnDE(JointModel):
+    """A model that averages estimators, each with one or two features as further parents of all others.
+
+    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.
+    """
+
+    order: ClassVar[int]
+    """Number of features that an estimator has as further parents, if there are enough features."""
+
+    if TYPE_CHECKING:  # a field of the subclasses
+
+        @property
+        def ess(self) -> float:
+            """Equivalent sample size of the probabilities."""
+
+    @property
+    @abstractmethod
+    def class_posterior(self) -> EstimatorAverage:
+        """The evaluator of the joint and posterior probabilities of the class."""
+
+    @property
+    @abstractmethod
+    def pairs(self) -> PairCounts:
+        """The counts of pairs of features."""
+
+    @property
+    def admitted(self) -> npt.NDArray[np.bool_]:
+        """Which states have an estimator, shape (states of all features,)."""
+        return self.pairs.admitted(0.0)
+
+    @property
+    def set_sizes(self) -> range:
+        """Numbers of features of the joint tables that determine the probabilities."""
+        dependence = self.class_posterior.dependence
+        return range(0 if dependence == 1 else dependence, dependence + 2)
+
+    def joint_weights(self, features: Sequence[int]) -> Weights:
+        """Return the weights of the joint states of some features (by position, ascending) and the class."""
+        pairs = self.pairs
+        if not features:
+            return pairs.of_class
+        if len(features) == 1:
+            return pairs.alone[pairs.offsets[features[0]] : pairs.offsets[features[0] + 1]]
+        return pairs.dense(*features)
+
+    @property
+    def estimators(self) -> Self:
+        """The model itself."""
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """Return the equivalent sample size, and the estimators."""
+        return {"ess": self.ess, "estimators": self}

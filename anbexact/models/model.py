@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from anbexact.models.estimator_average import AnDE
     from anbexact.models.family_sum import FamilySum
     from anbexact.models.logit.potentials import Potentials
+    from anbexact.models.logit.predictions import LogitPosterior
     from anbexact.models.network.explanation_terms import Family
     from anbexact.models.network.network import Network, TableNetwork
     from anbexact.models.network.posterior import ClassPosterior
@@ -136,6 +138,49 @@ class Model(ABC):
     def learned(self) -> Network | None:
         """The network that was learned: this model, or the one that it was made from; None if there is none."""
         return None
+
+    @property
+    def estimators(self) -> AnDE | None:
+        """The model itself if it is an average of estimators whose counts determine it, such as AODE; else None."""
+        return None
+
+    @property
+    def has_table_posterior(self) -> bool:
+        """Whether its tables are means of Dirichlet posteriors, from which intervals of probabilities follow."""
+        return False
+
+    def facts(self) -> dict[str, Any]:
+        """Return what there is to say of the model, as data: scores and log likelihoods in nats, total.
+
+        Whoever shows a model asks which of these facts it has, not of which type it is:
+
+        - ``ess``, ``smoothing`` and ``parameters`` (the rule) of its tables;
+        - ``structure``, with score and certificate, and ``score_name``;
+        - ``measure``, ``levels`` and ``level_cost`` of densities;
+        - ``estimators``, with ``min_weight``, of an average of estimators;
+        - ``ess_shares``, ``exact``, ``draws``, ``n_drawn`` and ``arcs`` of an average of networks;
+        - ``refit``, the facts of a refit;
+        - ``weights``, ``members``, ``biases`` and ``ridge`` of a pool.
+
+        A fact of another name is shown as its name and its text, and written to JSON as it is. None means that the
+        fact is not known. A fact that takes long to compute is a function without arguments.
+        """
+        return {"free_parameters": self.n_parameters}
+
+    def on_one_graph(self, most_cells: int) -> Network | LogitPosterior:
+        """Return a model of this posterior with one ``structure``, whose ``to_network()`` answers under any evidence.
+
+        A model of densities takes the cells on which all of them are constant, if their tables have no more than
+        ``most_cells`` entries, and else the cells of the most probable levels.
+
+        Raises
+        ------
+        TypeError
+            If this kind of model has none.
+        ValueError, MemoryError
+            If this model has none, or its tables would not fit into memory.
+        """
+        raise TypeError(f"{with_article(type(self).__name__)} is not a network of conditional tables")
 
     def to_network(self) -> TableNetwork:
         """Return a network of conditional tables with this class posterior, for other programs.

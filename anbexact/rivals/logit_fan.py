@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.choosing.frequencies import compare_refit
 from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.models.logit.fit import Effort
@@ -155,6 +156,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
             l2=self.l2,
             effort=Effort(threads=thread_count(self.n_jobs), progress=self.progress()),
         )
+        compare_refit(found)
         complaint = found.complaint(table.vocabulary)
         try:
             fitted = {**tables, **posterior_tables(found.potentials, structure)}

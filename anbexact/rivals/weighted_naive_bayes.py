@@ -9,13 +9,11 @@ from scipy.optimize import minimize
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact._runtime.warn import warn
-from anbexact.classifiers.choosing.sample_size import later_corrected
 from anbexact.classifiers.derived_tables import DerivedTablesClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.models.network.network import Network, TableNetwork
+from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.training import TrainingColumns
 
 LEAST_LOG = -700.0
 """Used instead of the logarithm of 0, which can occur in tables other than posterior means."""
@@ -70,10 +68,6 @@ class WeightedNaiveBayesClassifier(DerivedTablesClassifier):
     """
 
     feature_weights_: npt.NDArray[np.float64]
-
-    def _learn_model(self, read: TrainingColumns) -> Network:
-        with later_corrected():
-            return super()._learn_model(read)
 
     def _derived(self, table: DiscreteTable, network: TableNetwork) -> Tables:
         class_name, features = network.structure.class_name, table.vocabulary.features

@@ -71,7 +71,7 @@ class BDeu(FamilyScore):
             raise ValueError(f"ess must be a finite number above 0, not {self.ess!r}")
         if not LEAST_ESS <= self.ess <= MOST_ESS:
             raise ValueError(
-                f"ess must lie between {LEAST_ESS:g} and {MOST_ESS:g} for the score to be computed, not be "
+                f"ess must lie between {LEAST_ESS:g} and {MOST_ESS:g}, where scores can be computed, but is "
                 f"{float(self.ess)!r}"
             )
         object.__setattr__(self, "ess", float(self.ess))

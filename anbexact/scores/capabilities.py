@@ -1,4 +1,4 @@
-"""What searches need to know about a score beyond its local scores, with defaults for scores that do not say."""
+"""Properties of scores that searches ask for in addition to local scores, with defaults for scores that lack them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_mixed(score: Any) -> TypeGuard[MixedSetScore]:
 
 
 def scores_structures(score: Any) -> TypeGuard[StructureScore]:
-    """Whether a score scores whole structures and has no local scores."""
+    """Whether a score applies to whole structures and has no local scores."""
     return bool(getattr(score, "conditional", False))
 
 

@@ -69,9 +69,9 @@ class MIT(FamilyScore):
 
     def __post_init__(self) -> None:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float | np.number):
-            raise ValueError(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
+            raise ValueError(f"alpha must be a number above 0 and below 1, not {self.alpha!r}")
         if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha must lie between 0 and 1, both excluded, not be {self.alpha!r}")
+            raise ValueError(f"alpha must be above 0 and below 1, not {self.alpha!r}")
         object.__setattr__(self, "alpha", float(self.alpha))
 
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:

@@ -94,11 +94,11 @@ def log_bayes_factors(
         If the table has no class, or for an ``ess`` that is not a finite positive number.
     """
     names = table.vocabulary.names
-    of_class = names.index(class_of(table))
+    class_position = names.index(class_of(table))
     features = np.array([names.index(name) for name in table.vocabulary.features], dtype=np.int64)
     n = len(features)
     sets = np.full((2 + 2 * n, 2), -1)
-    sets[1, 1] = sets[2 + n :, 1] = of_class
+    sets[1, 1] = sets[2 + n :, 1] = class_position
     sets[2 : 2 + n, 1] = sets[2 + n :, 0] = features
     scorer = FamilyScorer(table, BDeu(ess), thread_count(n_jobs), Deadline())
     scores = scorer.set_scores(sets, "Bayes factors", None)

@@ -9,7 +9,7 @@ from typing import Any
 
 Edge = tuple[Hashable, Hashable]
 ARROW = "->"
-"""What stands between the ends of an edge that is written as text, which is not accepted here."""
+"""The separator of an edge that is written as text, which the functions here do not accept."""
 
 
 @dataclass(frozen=True)

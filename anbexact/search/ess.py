@@ -20,7 +20,7 @@ from anbexact.tables.table import DiscreteTable
 LEAST_ESS, MOST_ESS = 0.01, 1e5
 """The range that is searched."""
 START_ESS = 10.0
-"""Where the search starts, nearer than 1 to the final value for most tables."""
+"""The start of the climb; for most tables, it is closer to the final value than 1."""
 MOST_SEARCHES = 5
 """Maximum number of structures learned."""
 

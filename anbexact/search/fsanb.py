@@ -191,7 +191,7 @@ class _Validation:
         return chosen
 
     def _network(self, fold: int, ess: float, threshold: float) -> _Network:
-        """Return what a pair asks for in a fold."""
+        """Return the network that a pair needs in a fold."""
         rows, _ = self.folds[fold]
         kept = _kept(rows, log_bayes_factors(rows, ess=ess, n_jobs=self.n_jobs), threshold, self.always)
         return _Network(fold, ess if self.network_ess is None else self.network_ess, kept)

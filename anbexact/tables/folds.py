@@ -1,4 +1,4 @@
-"""Folds of weighted rows for cross-validation."""
+"""Folds for cross-validation: of the weighted rows of a table, and of the rows of a frame."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
-from anbexact._runtime.arrays import Floats
-from anbexact.tables.table import DiscreteTable
+from anbexact._runtime.arrays import Floats, Integers
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.native_values import sorted_positions
+from anbexact.tables.frames.text_quantities import TextQuantity
+from anbexact.tables.table import DiscreteTable, Weights
 
 SEED = 0
 """Seed of the shuffle before rows are assigned to folds, unless another is asked for."""
 
 
 def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Floats]:
-    """Return a partition of weights, shape (rows, classes), into folds of much the same classes and features.
+    """Divide weights, shape (rows, classes), into folds in which classes and states have similar shares.
 
     Rows are shuffled by the seed and assigned in turn, class by class: unshuffled, a table of all combinations of
     states would give every fold its own states of some feature. Whole weights are rows of weight 1, each assigned
@@ -26,6 +30,7 @@ def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Flo
     flat = weights[order].T.ravel()
     parts = np.zeros((folds, len(flat)))
     if np.array_equal(flat, np.rint(flat)):
+        # Fold k gets the unit rows whose numbers are k modulo the number of folds.
         ends = np.cumsum(flat)
         for k in range(folds):
             parts[k] = np.diff(np.floor((ends + folds - 1 - k) / folds), prepend=np.floor((folds - 1 - k) / folds))
@@ -36,7 +41,7 @@ def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Flo
         fold = ((np.cumsum(small) - small / 2) / unit).astype(np.int64) % folds
         for k in range(folds):
             parts[k] = np.where(large, flat / folds, np.where(fold == k, small, 0.0))
-    back = np.argsort(order)
+    back = np.argsort(order)  # undoes the shuffle
     return [part.reshape(weights.T.shape).T[back] for part in parts]
 
 
@@ -58,6 +63,72 @@ def split_table(table: DiscreteTable, folds: int, seed: int = SEED) -> list[tupl
 
 
 def _weighted(table: DiscreteTable, weights: Floats) -> DiscreteTable:
-    """Return the distinct rows of a table with other weights."""
+    """Return the table with other weights, without the rows of weight 0."""
     rows = np.flatnonzero(weights > 0)
     return replace(table, codes=np.asfortranarray(table.codes[rows]), weights=weights[rows], n_rows=len(rows))
+
+
+def frame_folds(
+    columns: Sequence[Column], target: Column, weights: Weights, folds: int
+) -> list[tuple[Weights, Weights]]:
+    """Return, for every fold, the weights of the rows to learn from and of those that are held out.
+
+    Equal rows are held out together: the first of them carries the weight of all. Weight 2 is equivalent to two such
+    rows, weight 0 to none; see :func:`~anbexact.tables.folds.split_weights`. If a fold would hold out all rows of a
+    class, these rows stay in training instead, so that a class with a single row is never held out.
+
+    Parameters
+    ----------
+    columns, target : Column
+        The features and the class.
+    weights : (rows,) float64
+        Zero or more.
+    folds : int
+        At least 2.
+
+    Returns
+    -------
+    list of pairs of (rows,) float64
+        A fold that would hold out nothing is left out.
+    """
+    labels = target.coded[0]
+    counted = np.flatnonzero((weights > 0) & (labels >= 0))
+    if not len(counted):
+        return []
+    cells = np.stack([_ranks(column)[counted] for column in columns], axis=1)
+    classes = _ranks(target)[counted]
+    group = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
+    totals = np.zeros((int(group.max()) + 1, int(classes.max()) + 1))
+    np.add.at(totals, (group, classes), weights[counted])
+    first = np.zeros(totals.shape, dtype=np.intp)
+    first[group[::-1], classes[::-1]] = counted[::-1]
+    present = totals > 0
+    found = []
+    for part in split_weights(totals, folds):
+        held = np.where((totals - part).sum(axis=0) > 0, part, 0.0)
+        learned = np.maximum(totals - held, 0.0)
+        if held.any():
+            found.append(
+                (
+                    _laid_out(learned[present], first[present], len(weights)),
+                    _laid_out(held[present], first[present], len(weights)),
+                )
+            )
+    return found
+
+
+def _ranks(column: Column) -> Integers:
+    """Return the place of every cell among the sorted values of its column; -1 where it is missing."""
+    if isinstance(column.quantity, TextQuantity) and column.numbers is not None:
+        return pd.factorize(column.numbers, sort=True)[0]
+    codes, values = column.coded
+    places = np.empty(len(values) + 1, dtype=np.intp)
+    places[sorted_positions(values)] = np.arange(len(values))
+    places[-1] = -1
+    return places[codes]
+
+
+def _laid_out(values: Weights, rows: Integers, n_rows: int) -> Weights:
+    weights = np.zeros(n_rows)
+    weights[rows] = values
+    return weights

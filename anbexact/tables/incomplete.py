@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
-from anbexact.tables.collapsing import row_groups
+from anbexact.tables.row_codes import row_groups
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
@@ -36,8 +36,8 @@ class IncompleteTable:
     n_rows: int
 
     @classmethod
-    def with_gaps(cls, table: DiscreteTable, gaps: Collection[Hashable]) -> IncompleteTable:
-        """Return the rows of a table; for some variables, the state of missing cells becomes a missing cell again.
+    def with_missing_cells(cls, table: DiscreteTable, names: Collection[Hashable]) -> IncompleteTable:
+        """Return the rows of a table in which the state of missing cells, of some variables, is a missing cell again.
 
         A variable with a single other state has it in every row.
 
@@ -49,15 +49,15 @@ class IncompleteTable:
         vocabulary = table.vocabulary
         codes, states = table.codes.copy(), dict(vocabulary.states)
         for j, name in enumerate(vocabulary.names):
-            if name not in gaps:
+            if name not in names:
                 continue
             states[name] = vocabulary.observed_states(name)
             if not states[name]:
                 what = "no row has a class" if name == vocabulary.class_name else "it has no observed value"
                 raise ValueError(f"column {name!r}: {what}, so there is nothing to learn its states from")
-            missing = MISSING if len(states[name]) > 1 else 0
-            codes[codes[:, j] == vocabulary.missing_code(name), j] = missing
-        own = replace(vocabulary, states=states, own_missing=vocabulary.own_missing - set(gaps))
+            code = MISSING if len(states[name]) > 1 else 0
+            codes[codes[:, j] == vocabulary.missing_code(name), j] = code
+        own = replace(vocabulary, states=states, own_missing=vocabulary.own_missing - set(names))
         distinct, inverse = row_groups(
             (codes + np.int16(1)).T, [own.arity(name) + 1 for name in own.names], len(codes)
         )
@@ -70,14 +70,14 @@ class IncompleteTable:
         return float(self.weights.sum())
 
     @cached_property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         """Which cells are missing, shape (distinct rows, variables)."""
         return np.asarray(self.codes < 0)
 
     @property
     def n_incomplete(self) -> int:
         """Distinct rows with a missing cell."""
-        return int(self.gaps.any(axis=1).sum())
+        return int(self.missing.any(axis=1).sum())
 
     def column(self, name: Hashable) -> CodeArray:
         """Return the codes of one variable, shape (distinct rows,); -1 where missing."""
@@ -96,7 +96,7 @@ class IncompleteTable:
     def n_completions(self) -> Floats:
         """Return in how many ways every row can be completed, shape (distinct rows,)."""
         arities = np.array([self.vocabulary.arity(name) for name in self.vocabulary.names], dtype=np.float64)
-        counts: Floats = np.where(self.gaps, arities, 1.0).prod(axis=1)
+        counts: Floats = np.where(self.missing, arities, 1.0).prod(axis=1)
         return counts
 
     def complete(self) -> DiscreteTable:
@@ -151,8 +151,8 @@ def all_completions(table: IncompleteTable, rows: Integers) -> tuple[CodeArray, 
     rest = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
     codes = table.codes[row]
     for j, name in enumerate(table.vocabulary.names):
-        gap = np.flatnonzero(codes[:, j] < 0)
+        missing = np.flatnonzero(codes[:, j] < 0)
         arity = table.vocabulary.arity(name)
-        codes[gap, j] = rest[gap] % arity
-        rest[gap] //= arity
+        codes[missing, j] = rest[missing] % arity
+        rest[missing] //= arity
     return codes, row

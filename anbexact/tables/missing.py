@@ -1,4 +1,4 @@
-"""Missing cells of a training table: which are a state of their own, and which rows they exclude."""
+"""Missing cells of a training table: where they are a state of their own, and which rows they exclude."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MissingClassError(ValueError):
     name : hashable
         The class column.
     n_rows : int
-        How many rows have none.
+        Number of rows without a class.
     first : int, optional
         The position of the first one, if rows have positions.
     """
@@ -112,7 +112,7 @@ def missing_cells(
     """Decide how the missing cells of training rows are treated.
 
     ``"own_state"``: they are the state ``"(missing)"``, and no row is left out. ``"marginalize"``: the row of a
-    missing cell is left out, unless the column has a single state. ``"auto"``: see :func:`common_gaps`; the other
+    missing cell is left out, unless the column has a single state. ``"auto"``: see :func:`often_missing`; the other
     columns are treated as with ``"marginalize"``. ``"error"``: they are refused.
 
     Parameters
@@ -138,57 +138,57 @@ def missing_cells(
     """
     check_handle_missing(handle_missing)
     kept = weights > 0
-    gaps = {column.name: column.missing & kept for column in columns if (column.missing & kept).any()}
+    cells = {column.name: column.missing & kept for column in columns if (column.missing & kept).any()}
     single = {}
     for column in columns:
-        if column.name in gaps and column.name not in measured and handle_missing != "error":
+        if column.name in cells and column.name not in measured and handle_missing != "error":
             of_column = (groups or {}).get(column.name)
             states = _states(column, kept, categories) if of_column is None else [values[0] for values in of_column]
             if len(states) == 1:
                 single[column.name] = states[0]
     own: frozenset[Hashable] = frozenset()
     if handle_missing == "own_state":
-        own = frozenset(gaps)
+        own = frozenset(cells)
     elif handle_missing == "auto":
-        possible = {name: gap for name, gap in gaps.items() if name not in measured}
-        own = common_gaps(possible, single, target, weights, MOST_LOST)
+        possible = {name: missing for name, missing in cells.items() if name not in measured}
+        own = often_missing(possible, single, target, weights, MOST_LOST)
     single = {name: state for name, state in single.items() if name not in own}
-    costly = {name: gap for name, gap in gaps.items() if name not in own and name not in single}
+    costly = {name: missing for name, missing in cells.items() if name not in own and name not in single}
     if not costly:
         return MissingCells(own, single, np.zeros(len(weights), dtype=bool))
     incomplete = np.any(list(costly.values()), axis=0)
-    gap_counts = _GapCounts(costly, incomplete, kept, repeats)
-    _refuse(gap_counts, handle_missing)
+    counts = _MissingCounts(costly, incomplete, kept, repeats)
+    _refuse(counts, handle_missing)
     if target is not None and (categories is None or target.name not in categories):
-        _refuse_lost_class(gap_counts, target, handle_missing)
-    return MissingCells(own, single, incomplete, _warning(gap_counts))
+        _refuse_lost_class(counts, target, handle_missing)
+    return MissingCells(own, single, incomplete, _warning(counts))
 
 
 def known_missing_cells(
     columns: Sequence[Column], weights: npt.NDArray[np.float64], vocabulary: Vocabulary, handle_missing: str
 ) -> MissingCells:
-    """Return what becomes of the missing cells of further rows, whose states are known; see :func:`missing_cells`."""
+    """Return the treatment of missing cells in further rows, whose states are known; see :func:`missing_cells`."""
     kept = weights > 0
-    gaps = {column.name: column.missing & kept for column in columns if (column.missing & kept).any()}
+    cells = {column.name: column.missing & kept for column in columns if (column.missing & kept).any()}
     rules = vocabulary.missing_rules(handle_missing)
-    own = frozenset(name for name in gaps if rules[name] == "own_state")
+    own = frozenset(name for name in cells if rules[name] == "own_state")
     single = {
         name: vocabulary.groups[name][0][0] if name in vocabulary.groups else vocabulary.states[name][0]
-        for name in gaps
+        for name in cells
         if rules[name] == "marginalize" and vocabulary.arity(name) == 1 and name not in vocabulary.own_missing
     }
-    costly = {name: gap for name, gap in gaps.items() if name not in own and name not in single}
+    costly = {name: missing for name, missing in cells.items() if name not in own and name not in single}
     if not costly:
         return MissingCells(own, single, np.zeros(len(weights), dtype=bool))
     incomplete = np.any(list(costly.values()), axis=0)
-    gap_counts = _GapCounts(costly, incomplete, kept)
+    counts = _MissingCounts(costly, incomplete, kept)
     if handle_missing == "error":
-        _refuse(gap_counts, handle_missing, again="fit again with ")
-    return MissingCells(own, single, incomplete, _warning(gap_counts, again="fit again with "))
+        _refuse(counts, handle_missing, again="fit again with ")
+    return MissingCells(own, single, incomplete, _warning(counts, again="fit again with "))
 
 
-def common_gaps(
-    gaps: Mapping[Hashable, Mask],
+def often_missing(
+    cells: Mapping[Hashable, Mask],
     free: Collection[Hashable],
     target: Column | None,
     weights: npt.NDArray[np.float64],
@@ -203,7 +203,7 @@ def common_gaps(
 
     Parameters
     ----------
-    gaps : mapping of column name to (rows,) bool
+    cells : mapping of column name to (rows,) bool
         The missing cells of every column that has some.
     free : collection
         Columns that exclude no row, because they have a single state.
@@ -223,20 +223,20 @@ def common_gaps(
 
     def lost(rows: Mask) -> float:
         shares = np.bincount(codes[rows], weights[rows], n_classes)
-        of_classes = shares[sizes > 0] / sizes[sizes > 0]
-        return round(float(max(shares.sum() / sizes.sum(), of_classes.max())), COMPARED_DECIMALS)
+        of_each_class = shares[sizes > 0] / sizes[sizes > 0]
+        return round(float(max(shares.sum() / sizes.sum(), of_each_class.max())), COMPARED_DECIMALS)
 
-    own = {name for name, gap in gaps.items() if lost(gap) > most_lost}
-    rest = [name for name in gaps if name not in own and name not in free]
-    rest.sort(key=lambda name: -round(float(weights[gaps[name]].sum() / sizes.sum()), COMPARED_DECIMALS))
+    own = {name for name, missing in cells.items() if lost(missing) > most_lost}
+    rest = [name for name in cells if name not in own and name not in free]
+    rest.sort(key=lambda name: -round(float(weights[cells[name]].sum() / sizes.sum()), COMPARED_DECIMALS))
     per_row = np.zeros(len(weights), dtype=np.intp)
     for name in rest:
-        per_row += gaps[name]
+        per_row += cells[name]
     for name in rest:
         if lost(per_row > 0) <= most_lost:
             break
         own.add(name)
-        per_row -= gaps[name]
+        per_row -= cells[name]
     return frozenset(own)
 
 
@@ -270,17 +270,17 @@ def _advice(again: str = "") -> str:
 
 
 @dataclass(frozen=True)
-class _GapCounts:
+class _MissingCounts:
     """Missing cells, and how many there are.
 
     Attributes
     ----------
     costly : mapping of column name to (rows,) bool
-        The missing cells of the columns that cost rows.
+        The missing cells of the columns that exclude rows.
     incomplete, kept : (rows,) bool
         Rows that are left out, and rows of positive weight.
     repeats : (rows,) int64, optional
-        How many rows each row stands for.
+        Number of rows that each row represents.
     """
 
     costly: Mapping[Hashable, Mask]
@@ -289,12 +289,12 @@ class _GapCounts:
     repeats: npt.NDArray[np.int64] | None = None
 
     def number(self, rows: Mask) -> int:
-        """Return how many rows a mask stands for."""
+        """Return the number of rows that a mask selects."""
         return int(rows.sum()) if self.repeats is None else int(self.repeats[rows].sum())
 
     @property
     def said(self) -> str:
-        """How many rows are left out, and of how many, as a clause."""
+        """A clause that says how many rows, and of how many, are left out."""
         n_missing = self.number(self.incomplete)
         return (
             f"{n_missing:,} of {counted(self.number(self.kept), 'row')} {agreeing(n_missing, 'has', 'have')} "
@@ -302,16 +302,16 @@ class _GapCounts:
         )
 
     def worst(self, rows: Mask) -> tuple[Hashable, int]:
-        """Return the column with most missing cells in the rows, and how many."""
-        counts = {name: self.number(gap & rows) for name, gap in self.costly.items()}
+        """Return the column with the most missing cells in the rows, and their number."""
+        counts = {name: self.number(missing & rows) for name, missing in self.costly.items()}
         worst = max(counts, key=counts.__getitem__)
         return worst, counts[worst]
 
 
-def _refuse(gaps: _GapCounts, handle_missing: str, again: str = "") -> None:
-    """Refuse missing cells if they are to be refused, or no row without one is left."""
-    n_missing, n_rows = gaps.number(gaps.incomplete), gaps.number(gaps.kept)
-    worst, most = gaps.worst(gaps.kept)
+def _refuse(counts: _MissingCounts, handle_missing: str, again: str = "") -> None:
+    """Raise an error if missing cells are refused, or if no row without one is left."""
+    n_missing, n_rows = counts.number(counts.incomplete), counts.number(counts.kept)
+    worst, most = counts.worst(counts.kept)
     where = f"most in column {worst!r} ({most:,})"
     advice = _advice(again)
     if most == n_rows and not again:
@@ -319,23 +319,23 @@ def _refuse(gaps: _GapCounts, handle_missing: str, again: str = "") -> None:
             f"column {worst!r} has no observed value (all {n_rows:,} cells are missing): drop it, {advice}"
         )
     if handle_missing == "error":
-        raise ValueError(f"{gaps.said}, {where}: fill or drop {agreeing(n_missing, 'it', 'them')}, {advice}")
+        raise ValueError(f"{counts.said}, {where}: fill or drop {agreeing(n_missing, 'it', 'them')}, {advice}")
     if n_missing == n_rows:
         raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
 
 
-def _refuse_lost_class(gaps: _GapCounts, target: Column, handle_missing: str) -> None:
+def _refuse_lost_class(counts: _MissingCounts, target: Column, handle_missing: str) -> None:
     """Refuse to leave out all rows of a class."""
     codes, labels = target.coded
-    before = np.bincount(codes[gaps.kept], minlength=len(labels))
-    after = np.bincount(codes[gaps.kept & ~gaps.incomplete], minlength=len(labels))
+    before = np.bincount(codes[counts.kept], minlength=len(labels))
+    after = np.bincount(codes[counts.kept & ~counts.incomplete], minlength=len(labels))
     gone = np.flatnonzero((before > 0) & (after == 0))
     if not len(gone):
         return
-    rows = gaps.kept & (codes == gone[0])
-    worst, most = gaps.worst(rows)
+    rows = counts.kept & (codes == gone[0])
+    worst, most = counts.worst(rows)
     others = f" (and {len(gone) - 1} more classes)" if len(gone) > 1 else ""
-    n_rows = gaps.number(rows)
+    n_rows = counts.number(rows)
     its_rows = agreeing(n_rows, "its only row has", f"all of its {n_rows:,} rows have")
     better = "'own_state'" if handle_missing == "auto" else "'auto' or 'own_state'"
     raise LostClassError(
@@ -345,11 +345,11 @@ def _refuse_lost_class(gaps: _GapCounts, target: Column, handle_missing: str) ->
     )
 
 
-def _warning(gaps: _GapCounts, again: str = "") -> str:
-    worst, most = gaps.worst(gaps.kept)
+def _warning(counts: _MissingCounts, again: str = "") -> str:
+    worst, most = counts.worst(counts.kept)
     return (
-        f"{gaps.said} (most in column {worst!r} ({most:,})) and "
-        f"{agreeing(gaps.number(gaps.incomplete), 'is', 'are')} left out of training; fill in the missing cells, "
+        f"{counts.said} (most in column {worst!r} ({most:,})) and "
+        f"{agreeing(counts.number(counts.incomplete), 'is', 'are')} left out of training; fill in the missing cells, "
         f"{_advice(again)}"
     )
 

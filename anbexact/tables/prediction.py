@@ -31,7 +31,7 @@ def check_columns(
     """Refuse columns that are not those of the training table, in the same order.
 
     Names are compared as text, because the number 2 is the text ``"2"`` in a file. A table without names is read by
-    position. So is any table if the training table had no names, unless it has the names of fit in another order.
+    position. So is any table if the training table had no names, unless it has the columns of fit in another order.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def check_columns(
     ------
     ValueError
         Naming the columns that are new, missing, or out of order. The message does not name the estimator, which may
-        be that within another one.
+        be part of another one.
     """
     names, expected = frame_names(X), list(features)
     known = feature_names is not None

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from anbexact.tables.class_weights import apply_class_weight
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import numbers_of, refuse_infinite
 from anbexact.tables.frames.columns import Column
@@ -21,6 +20,7 @@ from anbexact.tables.prediction import cell_values, check_columns, encode_featur
 from anbexact.tables.row_codes import RowCodes, rows_in_vocabulary
 from anbexact.tables.table import DiscreteTable, Weights, check_weights, merged_table
 from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary
+from anbexact.tables.weights import apply_class_weight
 
 Values = npt.NDArray[np.float64]
 Unseen = dict[Hashable, dict[Any, float]]
@@ -141,12 +141,12 @@ class Reader:
         return rows_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
 
     def unseen(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Unseen, npt.NDArray[np.bool_]]:
-        """Return the values and classes that are not states, and which rows are without one.
+        """Return the values and classes that are not states, and which rows have none of these.
 
         Returns
         -------
         unseen : dict
-            By column that has some: its values, with the weight of their rows.
+            For every column with such values: these values, with the weight of their rows.
         known : (rows,) bool
             Rows without such a value; those of weight 0, too.
 

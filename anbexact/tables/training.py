@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from anbexact.tables.class_weights import apply_class_weight
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import discretise, fit_cut_points, fit_groups
 from anbexact.tables.frames.columns import Column
@@ -20,7 +19,6 @@ from anbexact.tables.identifiers import question_class, without_identifiers
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.labels import check_classes, read_target
 from anbexact.tables.missing import EM, missing_cells, refuse_missing_class
-from anbexact.tables.row_weights import advise_on_weights
 from anbexact.tables.table import (
     DiscreteTable,
     Weights,
@@ -30,6 +28,7 @@ from anbexact.tables.table import (
 )
 from anbexact.tables.text_columns import read_texts
 from anbexact.tables.vocabulary import Groups
+from anbexact.tables.weights import advise_on_weights, apply_class_weight
 
 
 def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
@@ -38,8 +37,8 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
     Raises
     ------
     ValueError
-        If y is missing or has another length. The message does not name the estimator, which may be that within
-        another one.
+        If y is missing or has another length. The message does not name the estimator, which may be part of another
+        one.
     """
     if y is None:
         raise ValueError("learning requires y to be passed, but the target y is None: y is the class of every row")
@@ -60,7 +59,7 @@ def declared_states(
     Raises
     ------
     TypeError, ValueError
-        If they are no mapping, name a column that does not exist, or declare the classes twice.
+        If they are not a mapping, name a column that does not exist, or declare the classes twice.
     """
     check_declared(estimator.categories, [*features, class_name])
     categories: Mapping[Hashable, Sequence[Any]] = estimator.categories or {}
@@ -73,7 +72,7 @@ def declared_states(
 
 @dataclass(frozen=True)
 class TrainingColumns:
-    """What is learned from, before continuous columns are cut.
+    """The training data, before continuous columns are cut.
 
     Attributes
     ----------
@@ -88,11 +87,11 @@ class TrainingColumns:
     groups : mapping
         The groups of categorical columns that have many values.
     handle_missing : str
-        What becomes of missing cells.
+        The treatment of missing cells.
     dropped : mapping
         The columns that are left out because they look like identifiers, each with the reason.
     missing_class : {"error", "em"}
-        What becomes of rows without a class.
+        The treatment of rows without a class.
     """
 
     columns: list[Column]
@@ -110,16 +109,16 @@ class TrainingColumns:
         return EM in (self.handle_missing, self.missing_class)
 
     def incomplete(self, discretizer: Any) -> tuple[DiscreteTable | IncompleteTable, dict[Hashable, Cuts]]:
-        """Return the table with its missing cells, if there are any, its continuous columns cut, and the cut points.
+        """Return the table with its missing cells, if any, and its continuous columns cut; and the cut points.
 
         Cells that are not to be completed have a state of their own. Cut points are those of :meth:`discretised`; a
         rule that looks at the class sees the rows that have one.
         """
         cut_points = fit_cut_points(self.columns, self.target, self.weights, discretizer, self.categories)
         kept = self.weights > 0
-        gaps = {c.name for c in self.columns if self.handle_missing == EM and (c.missing & kept).any()}
+        incomplete = {c.name for c in self.columns if self.handle_missing == EM and (c.missing & kept).any()}
         if self.missing_class == EM and (self.target.missing & kept).any():
-            gaps.add(self.target.name)
+            incomplete.add(self.target.name)
         else:
             refuse_missing_class(self.target, self.weights)
         table = table_from_columns(
@@ -130,11 +129,11 @@ class TrainingColumns:
             groups=self.groups,
             handle_missing="own_state",
         )
-        found = IncompleteTable.with_gaps(table, gaps)
+        found = IncompleteTable.with_missing_cells(table, incomplete)
         return (found if found.n_incomplete else found.complete()), cut_points
 
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
-        """Return the table, columns cut as given; in those ``measured`` a missing cell cannot be a state."""
+        """Return the table with columns cut as given; in those ``measured``, a missing cell cannot be a state."""
         refuse_missing_class(self.target, self.weights)
         return table_from_columns(
             [discretise(column, cut_points) for column in self.columns],
@@ -147,7 +146,7 @@ class TrainingColumns:
         )
 
     def discretised(self, discretizer: Any) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
-        """Return the table, its continuous columns cut, and the cut points.
+        """Return the table with its continuous columns cut, and the cut points.
 
         The cut points are those that the discretizer finds, of every column in all rows in which it is observed.
 
@@ -160,7 +159,7 @@ class TrainingColumns:
         return self.table(cut_points), cut_points
 
     def learned_weights(self, measured: Collection[Hashable]) -> Weights:
-        """Return the weights of the rows that count if the columns ``measured`` are: 0 for a row left out."""
+        """Return the weights of the rows if the columns ``measured`` are measured: 0 for rows that are left out."""
         cells = missing_cells(
             self.columns, self.target, self.weights, self.categories, self.handle_missing, measured, self.groups
         )
@@ -170,10 +169,10 @@ class TrainingColumns:
 def training_columns(
     estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None, named: Collection[Hashable] = ()
 ) -> TrainingColumns:
-    """Read what to learn from, as the estimator's parameters of reading say.
+    """Read the training data as the estimator's parameters say.
 
     Names and width of X are recorded on the estimator; ``classes`` are declared states of the class, and the columns
-    ``named`` stay, whatever they look like.
+    ``named`` are kept even if they look like identifiers.
     """
     if is_lazy(X):
         from anbexact.tables.counted.learning import counted_columns

@@ -30,7 +30,7 @@ import pandas as pd
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.missing import common_gaps
+from anbexact.tables.missing import often_missing
 from anbexact.tables.vocabulary import MISSING
 from benchmarks.harness.folds import judge, means, splits
 from benchmarks.harness.output import show
@@ -67,7 +67,7 @@ class AutoShare:
         gaps = {name: states[name].isna().to_numpy() for name in states if states[name].isna().any()}
         single = {name for name in gaps if states[name].nunique() == 1}
         codes, labels = pd.factorize(y)
-        own = common_gaps(gaps, single, Column(y.name, codes, tuple(labels)), np.ones(len(y)), self.share)
+        own = often_missing(gaps, single, Column(y.name, codes, tuple(labels)), np.ones(len(y)), self.share)
         for name in single - own:
             states[name] = states[name].bfill().ffill()
         complete = states.drop(columns=list(own)).notna().all(axis=1).to_numpy()

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 
 import anbexact
-from anbexact._runtime import compilation
-from anbexact._runtime.compilation import ONCE
-from anbexact._runtime.compilation import compilation as heard
+from anbexact._runtime import deadline
+from anbexact._runtime.deadline import ONCE
+from anbexact._runtime.deadline import compilation as heard
 
 
 class Terminal(StringIO):
@@ -39,7 +39,7 @@ def kernel_of(module):
 def test_the_line(monkeypatch, stream, module, seconds, expected):
     monkeypatch.setattr(sys, "stderr", stream())
     clock = iter([0.0, seconds] * 2)
-    monkeypatch.setattr(compilation.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: next(clock))
     listener = type(heard)()
     for _ in range(2):
         listener.on_start(kernel_of(module))
@@ -50,9 +50,9 @@ def test_the_line(monkeypatch, stream, module, seconds, expected):
 
 def test_code_that_cannot_be_kept_is_told_of_once(monkeypatch):
     monkeypatch.setattr(sys, "stderr", StringIO())  # also where nobody watches
-    monkeypatch.setattr(compilation, "KEPT", False)
+    monkeypatch.setattr(deadline, "KEPT", False)
     clock = iter([0.0, 1.0] * 2)
-    monkeypatch.setattr(compilation.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: next(clock))
     listener = type(heard)()
     kernel = kernel_of("anbexact._kernels.lattice")
     listener.on_start(kernel)

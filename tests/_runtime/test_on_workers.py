@@ -1,6 +1,7 @@
 """What runs on joblib's workers gives the same results there."""
 
 import warnings
+from bisect import bisect_left
 
 import joblib
 import numpy as np
@@ -191,7 +192,8 @@ def test_candidate_lists_are_the_same(backend):
 def test_lists_that_no_worker_has_room_for_are_made_here(monkeypatch):
     table = random_problem(5, 6, n_rows=100).table
     expected = lists_of(table)
-    needed = next(size for size in np.geomspace(1e4, 1e8, 60) if fits(table, size))
+    sizes = np.geomspace(1e4, 1e8, 60)
+    needed = sizes[bisect_left(sizes, True, key=lambda size: fits(table, size))]
     asked = candidates.lists_of_workers
     made = []
     monkeypatch.setattr(candidates, "lists_of_workers", lambda *given: made.extend(asked(*given)) or made)

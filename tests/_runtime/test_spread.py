@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from anbexact._runtime.deadline import Deadline, interruptible, raising_interrupts
-from anbexact._runtime.memory import available_memory
-from anbexact._runtime.share import n_processors, share_of_machine
+from anbexact._runtime.memory import available_memory, n_processors, share_of_machine
 from anbexact._runtime.spread import spread, worker_count
 from anbexact._runtime.tasks import thread_count
 from anbexact.tables.missing import LostClassError

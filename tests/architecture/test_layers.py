@@ -30,7 +30,7 @@ LAYERS = (
 DEFERRED = {
     ("_runtime", "show"),  # a value shows itself in a notebook, or as a figure
     ("models", "adapters"),  # result() of statsmodels
-    ("classifiers", "adapters"),  # to_logit and to_pgmpy
+    ("classifiers", "adapters"),  # to_pgmpy
     ("classifiers", "files"),  # save
 }
 """The only imports that go downwards, within methods that hand a value over to what is built on it."""

@@ -135,7 +135,9 @@ class TestFit:
 
 
 class TestFiles:
-    @pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), ANBClassifier()])
+    @pytest.mark.parametrize(
+        "estimator", [NaiveBayesClassifier(), pytest.param(ANBClassifier(), marks=pytest.mark.slow)]
+    )
     def test_lose_nothing(self, estimator, tmp_path):
         X, y = load_iris()
         model = AdditiveClassifier(estimator, intervals=8, smooth={"slope": 0.5, "interaction": 3.0}).fit(X, y)
@@ -187,7 +189,14 @@ class TestFiles:
 
 
 class TestShapes:
-    @pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), TANClassifier(), ANBClassifier()])
+    @pytest.mark.parametrize(
+        "estimator",
+        [
+            NaiveBayesClassifier(),
+            TANClassifier(),
+            pytest.param(ANBClassifier(), marks=pytest.mark.slow),
+        ],
+    )
     def test_add_up_to_the_log_odds(self, estimator):
         X, y = load_iris()
         model = AdditiveClassifier(estimator, intervals=12, smooth=0.3).fit(X, y)
@@ -233,6 +242,7 @@ class TestShapes:
         assert list(frame) == ["term", "states", "class", "log_odds", "standard_error", "weight"]
         assert frame["weight"].groupby([frame["term"], frame["class"]]).sum().eq(len(y)).all()
 
+    @pytest.mark.slow
     def test_recover_what_is_there_and_bands_cover_it(self):
         """Over 60 samples of 2,000 rows, bands cover 96 %: straight shapes too often, curved ones 95 %."""
         truths = {"wave": lambda x: 1.5 * np.sin(2 * x), "line": lambda x: 0.7 * x, "noise": lambda x: 0 * x}

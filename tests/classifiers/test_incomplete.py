@@ -28,7 +28,7 @@ from anbexact.classifiers import (
 )
 from anbexact.cli import main
 from anbexact.files.describe import describe
-from anbexact.models.em.expectation import GapExpectation
+from anbexact.models.em.expectation import CompletionExpectation
 from anbexact.models.em.structural import LONG, MStep, climb, first_expected
 from anbexact.models.parameters.tables import eap_tables
 from anbexact.scores import BDeu
@@ -78,7 +78,7 @@ def test_a_fixed_structure_has_the_rounds_of_brute_force(seed, unlabelled):
     table = incomplete(rows, problem)
     structure = model.structure_
     m_step = MStep(lambda *_: structure, BDeu(2.0), lambda counts: eap_tables(counts, 2.0), 2.0)
-    expectation = GapExpectation(table, 10**6)
+    expectation = CompletionExpectation(table, 10**6)
     first = first_expected(expectation, "available cases")
     rounds = climb(expectation, "available cases", first, m_step, LONG, Deadline(None)).rounds
     tables = oracles.available_naive_bayes(rows, problem.weights, problem.arities, 4)
@@ -226,6 +226,7 @@ def test_a_column_without_values_is_named():
         NaiveBayesClassifier(handle_missing="em").fit(X.assign(empty=None), y)
 
 
+@pytest.mark.slow
 def test_rows_with_too_many_gaps_are_drawn_with_a_warning(monkeypatch):
     _, problem, X, y = table_with_gaps(2, share=0.4)
     monkeypatch.setattr("anbexact.classifiers.completing.MOST_COMPLETIONS", 1)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import floor, log
+from math import floor, log, prod
 from unittest import mock
 
 import numpy as np
@@ -62,7 +62,7 @@ class Case:
     levels: int | None = None
     epsilon: float | None = None
 
-    @property
+    @cached_property
     def features(self):
         """The features."""
         return pd.DataFrame({name: column for name, column in self.columns.items() if name != "class"})
@@ -140,16 +140,16 @@ class Case:
     def of_classes(self, row):
         """The density of a row with every class; cells that are None are integrated out one by one."""
         hidden = [name for name, value in row.items() if value is None]
-        finest = [self.finest_of(name) for name in hidden]
+        finest = [
+            [(oracles.value_in(level, k), mass) for k, (_, _, mass) in enumerate(level)]
+            for level in map(self.finest_of, hidden)
+        ]
         totals = []
         for label in CLASSES:
             total = 0.0
-            for cells in product(*(range(len(level)) for level in finest)):
-                filled = {
-                    name: oracles.value_in(level, k) for name, level, k in zip(hidden, finest, cells, strict=True)
-                }
-                mass = np.prod([level[k][2] for level, k in zip(finest, cells, strict=True)])
-                total += mass * self.joint({**row, **filled, "class": label})
+            for cells in product(*finest):
+                filled = {name: value for name, (value, _) in zip(hidden, cells, strict=True)}
+                total += prod(mass for _, mass in cells) * self.joint({**row, **filled, "class": label})
             totals.append(total)
         return np.array(totals)
 

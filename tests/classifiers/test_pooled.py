@@ -21,13 +21,13 @@ from anbexact import (
 )
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
-from anbexact.classifiers.choosing.sample_size import PREDICTED_WORSE, PredictedWorseWarning
+from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
 from anbexact.classifiers.pooling.learning import Record, cross_fit, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.models.pool.weights import HeldOutLogs, fit_weights
-from anbexact.tables.frame_folds import frame_folds
+from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.labels import read_target
 
@@ -224,6 +224,7 @@ class TestFit:
         with pytest.raises(ValueError, match=r"the class 'y' is missing in 1 row \(first: row 7\)"):
             PooledClassifier(TWO).fit(X, y.rename("y").where(np.arange(60) != 7))
 
+    @pytest.mark.slow
     def test_members_that_predict_badly_are_no_reason_to_warn(self):
         rng = np.random.default_rng(0)
         X = pd.DataFrame(rng.integers(0, 3, (60, 8)).astype(str)).rename(columns=str)
@@ -371,6 +372,7 @@ class TestFit:
         assert pool.members_["outcome"].tolist()[0] == "pooled"
         assert set(pool.members_["outcome"][1:]) == {"not needed"}
 
+    @pytest.mark.slow
     def test_weights_that_are_shares_leave_members_needed(self):
         X, y = load_monks(1)
         members = PooledClassifier(n_jobs=1).fit(X, y, np.full(len(y), 1 / len(y))).members_

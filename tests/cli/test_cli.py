@@ -16,8 +16,8 @@ import anbexact
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact._runtime import spread
 from anbexact.classifiers import AODEClassifier
-from anbexact.cli import main
-from anbexact.compare import COLUMNS
+from anbexact.cli import fit, main
+from anbexact.compare import COLUMNS, compare
 from anbexact.compare.folds import prepare
 from anbexact.datasets import load_anes96, load_dataset, load_monks
 from anbexact.search.exact import plan
@@ -498,22 +498,50 @@ def repetitive():
     return -float(shares @ np.log(shares))
 
 
+def stated_losses(err):
+    """Return the cross-validated log losses of the model that was learned instead, and of the frequencies."""
+    pattern = r"5-fold cross-validation, its log loss is (0\.\d+) nats per row, against (0\.\d+) of the class"
+    return [float(loss) for loss in re.search(pattern, err).groups()]
+
+
 def test_a_default_that_predicts_worse_than_the_frequencies_is_replaced(capsys, repetitive):
-    code, out, err = run(capsys, "fit", "tests.csv", "--class", "ill", "-o", "m.json")
+    code, out, err = run(capsys, "fit", "tests.csv", "--class", "ill", "-o", "m.json", "--json")
     assert code == 0
+    assert json.loads(out)["model"] == "nb"
     found = re.search(r"worse than the class frequencies \(log loss (0\.\d+) against (0\.\d+) nats per row\)", err)
     assert float(found[1]) > float(found[2]) + 0.01
     assert float(found[2]) == pytest.approx(repetitive, abs=0.01)
     assert "smooth shapes was learned instead (--model nb --smooth); pass --model anb to keep it" in err
-    assert "naive Bayes (NB)" in out
     model = anbexact.load("m.json")
     assert isinstance(model, AdditiveClassifier)
     table = pd.read_csv("tests.csv")
     ill = table.pop("ill")
     right = model.predict_proba(table)[np.arange(len(table)), np.searchsorted(model.classes_, ill)]
     assert -np.log(right).mean() < repetitive
-    document = json.loads(run(capsys, "fit", "tests.csv", "--class", "ill", "--json")[1])
-    assert document["model"] == "nb"
+    own, of_frequencies = stated_losses(err)
+    assert own < of_frequencies == pytest.approx(repetitive, abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("repetitive")
+def test_the_stated_loss_is_that_of_the_model_that_replaces_the_default(capsys):
+    _, _, err = run(capsys, "fit", "tests.csv", "--class", "ill")
+    table = pd.read_csv("tests.csv")
+    compared = compare(table, table.pop("ill"), models=["NB smooth", "class frequencies"], folds=5)["log_loss"]
+    assert stated_losses(err) == compared.round(3).tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("repetitive")
+def test_no_loss_is_stated_where_the_classes_have_too_few_rows_for_folds(capsys, monkeypatch):
+    def refuse(*_, **__):
+        raise ValueError("fewer than two classes")
+
+    monkeypatch.setattr(fit, "compare", refuse)
+    code, _, err = run(capsys, "fit", "tests.csv", "--class", "ill")
+    assert code == 0
+    assert "learned instead" in err
+    assert "its log loss" not in err
 
 
 @pytest.mark.usefixtures("repetitive")

@@ -221,6 +221,41 @@ class TestSameTable:
         assert read(name)["a"].tolist()[:2] == [0.1, 0.7]
         assert read(name, ["a"])["a"].tolist()[:2] == ["0.1", "0.7"]
 
+    @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 + 1])
+    @pytest.mark.parametrize("name", ["plain.csv", "a.json", "a.parquet"])
+    def test_large_whole_numbers_are_exact_beside_gaps(self, name, number):
+        column = pd.Series([number, None, 3], dtype="UInt64" if number > 2**63 else "Int64")
+        Path("a.json").write_text(f'[{{"a": {number}, "b": 1}}, {{"a": null, "b": 2}}, {{"a": 3, "b": 3}}]')
+        if name != "a.json":
+            WRITERS[name](pd.DataFrame({"a": column, "b": [1, 2, 3]}), name)
+        assert read(name)["a"].dropna().tolist() == [number, 3]
+
+    @pytest.mark.parametrize("name", ["plain.csv", "a.json", "a.parquet", "a.feather", "a.xlsx"])
+    def test_text_means_the_same_in_every_format(self, name, capsys):
+        """What CSV holds as text, another format may, too."""
+        frame = pd.DataFrame(
+            {
+                "flag": ["True", "False", None],
+                "code": ["007", "12", "3"],
+                "number": ["1.5", "2.25", "?"],
+                "thousands": ["1.250", "2.500", "980"],
+                "day": ["2024-02-27", "2024/2/28", " "],
+            }
+        )
+        WRITERS[name](frame, name)
+        got = read(name)
+        assert [str(dtype) for dtype in got.dtypes[["flag", "number"]]] == ["boolean", "float64"]
+        assert got["code"].tolist() == ["007", "12", "3"]
+        assert got["thousands"].tolist() == ["1.250", "2.500", "980"]
+        assert got["day"].tolist()[:2] == [datetime.date(2024, 2, 27), datetime.date(2024, 2, 28)]
+        assert got["day"].isna().tolist() == [False, False, True]
+        assert "'code' contains numbers with leading zeros, such as 007" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("name", ["a.json", "a.xlsx", "a.parquet"])
+    def test_numbers_that_are_no_text_have_no_decimal_mark(self, name):
+        WRITERS[name](pd.DataFrame({"a": [1.125, 980.0, None], "b": [1, 2, 3]}), name)
+        assert read(name, decimal=",")["a"].tolist()[:2] == [1.125, 980.0]
+
     def test_text_of_numbers(self):
         """--text: separated text as it stands, the rest as it would be written."""
         Path("t.csv").write_text("a,b\n007,1.50\n,2\n")
@@ -269,6 +304,28 @@ class TestDialects:
         assert read("t.tsv", decimal=",")["a"].tolist() == [1.234, 12.5]
         Path("t.csv").write_text("a;b\n1,5;2.5\n")
         assert read("t.csv")["a"].tolist() == ["1,5"]
+
+    @pytest.mark.parametrize(
+        ("last", "expected"),
+        [("wide", "wide"), (".", None), ("1.5", 1.5), ("01.5", 1.5), ("1e400", np.inf), ("", None), ("?", None)],
+    )
+    @pytest.mark.parametrize("decimal", [".", ","])
+    def test_a_late_cell_decides_as_an_early_one_does(self, last, expected, decimal):
+        """The first lines show measures, which are read as numbers, unless a later cell is none."""
+        cells = [f"{k}.12345".replace(".", decimal) for k in range(400)] + [
+            last if last == "." else last.replace(".", decimal)
+        ]
+        for order in (cells, cells[::-1]):
+            Path("t.csv").write_text("a;b\n" + "".join(f"{cell};x\n" for cell in order))
+            got = read("t.csv", decimal=decimal)["a"].tolist()
+            got = got if order is cells else got[::-1]
+            assert got[3] == ("3.12345".replace(".", decimal) if expected == "wide" else 3.12345)
+            assert got[-1] == expected or (expected is None and pd.isna(got[-1]))
+
+    def test_codes_and_thousands_after_the_first_lines(self):
+        for cells in (["12"] * 300 + ["012"], ["980"] * 300 + ["1.250", "2.500"], ["1"] * 300 + ["x"]):
+            Path("t.csv").write_text("a,b\n" + "".join(f"{cell},x\n" for cell in cells))
+            assert read("t.csv")["a"].tolist() == cells
 
     def test_a_mark_beats_the_option(self):
         Path("t.csv").write_bytes("größe,y\n1,a\n".encode("utf-16"))
@@ -693,7 +750,9 @@ class TestModelOptions:
         ("t.csv", b",y\n1,p\n1,q\n", "column 1 has no name; name it, or remove it"),
         ("t.csv", b"a,a,y\n1,2,p\n", "two columns are called 'a'; give every column a unique name"),
         ("t.csv", "a,y\né,p\n".encode() + b"\xe9,p\n", "it mixes encodings, since line 2 is UTF-8 and line 3 is not"),
-        ("t.csv", b"\xff\xfea\x00,\x00y\x00\n\x00\x00\xd8,\x00p", "cannot read t.csv: it is not utf-16 text"),
+        ("t.csv", b"\xff\xfea\x00,\x00y\x00\n\x00\x00\xd8,\x00p", "it is not utf-16 text, first in line 2"),
+        ("t.csv", b"\xef\xbb\xbfa,y\n1,p\n\xe9,q\n", "it is not utf-8 text, first in line 3"),
+        ("t.csv", b"a,y\n" + b"1.23456,p\n" * 300 + b"2\n", "line 302 has 1 cells, but there are 2 column names"),
         ("t.csv", "a,y\n1,p\n".encode("utf-16-le"), "pass --encoding utf-16-le"),
         ("t.csv", b"\n\n", "t.csv is empty"),
         ("t.gz", b"\x1f\x8b\x08\x00", "cannot read t.gz: "),

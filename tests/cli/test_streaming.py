@@ -99,6 +99,14 @@ def test_parts_give_the_answers_of_the_whole(settings, capsys, monkeypatch):
         assert_same(capsys, monkeypatch, "--id", "other,place", "--cost", "yes=3")
 
 
+def test_another_encoding_is_read_in_parts_too(capsys, monkeypatch):
+    write_model(rows(1), NaiveBayesClassifier(discretizer="median", ess=1.0))
+    rows(2).to_csv("new.csv", index=False, encoding="cp1252")
+    code, _, said, _ = assert_same(capsys, monkeypatch, "--keep", "-o", "out.csv")
+    assert code == 0
+    assert "is read as cp1252" in said
+
+
 def test_columns_may_be_absent_or_in_another_order(capsys, monkeypatch):
     write_model(rows(1), NaiveBayesClassifier(discretizer="median", ess=1.0))
     rows(2).drop(columns=["answer", "other"]).iloc[:, ::-1].to_csv("new.csv", index=False)

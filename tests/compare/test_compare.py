@@ -147,6 +147,7 @@ def test_class_frequencies():
     assert line["parameters"] == len(set(labels)) - 1
 
 
+@pytest.mark.slow
 def test_parameters_of_scikit_learn():
     """Naive Bayes: one table per class and feature; logistic regression: the rank of its design, for each but one."""
     X, y = load_anes96()
@@ -701,6 +702,7 @@ PAPERS = {
 }
 
 
+@pytest.mark.slow
 def test_what_papers_name_is_compared_under_their_names():
     X, y = load_monks(1)
     given = compare(X, y, folds=2, models=PAPERS, refit=False)

@@ -164,7 +164,13 @@ def test_decisions_that_do_not_fit(arguments, message):
         NaiveBayesClassifier().fit(TABLE, ILL).decide(TABLE, **arguments)
 
 
-@pytest.mark.parametrize("classifier", [TANClassifier(ess=1.0), RefittedClassifier(TANClassifier(ess=1.0), l2=1.0)])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        TANClassifier(ess=1.0),
+        pytest.param(RefittedClassifier(TANClassifier(ess=1.0), l2=1.0), marks=pytest.mark.slow),
+    ],
+)
 def test_within_scikit_learn(classifier):
     y = ILL
     tuned = TunedThresholdClassifierCV(classifier, scoring="balanced_accuracy", cv=3).fit(TABLE, y)

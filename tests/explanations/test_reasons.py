@@ -122,13 +122,13 @@ def test_too_many_arcs_are_refused_with_numbers():
     for j in range(8):
         ring[names[j + 1]] = ("c", names[j])
     assert FixedStructureClassifier(ring).fit(X, y).sufficient_reasons(X.head(2)).exists.shape == (2,)
-    from anbexact.explanations import elimination
+    from anbexact.explanations import max_sum
 
-    limit, elimination.MOST_CELLS = elimination.MOST_CELLS, 10_000
+    limit, max_sum.MOST_CELLS = max_sum.MOST_CELLS, 10_000
     try:
         with pytest.raises(ValueError, match=r"needs tables of [\d,]+ numbers, the largest over \d features"):
             FixedStructureClassifier(parents).fit(X, y).sufficient_reasons(X.head(2))
     finally:
-        elimination.MOST_CELLS = limit
+        max_sum.MOST_CELLS = limit
     with pytest.raises(ValueError, match="size must be one of"):
         FixedStructureClassifier(ring).fit(X, y).sufficient_reasons(X.head(2), size="small")

@@ -24,20 +24,22 @@ def best_over_orders(features, local, max_parents=None, required=(), forbidden=(
 
     -inf if no graph is admitted.
     """
-    best = -inf
-    for order in permutations(features):
-        total = 0.0
-        for place, child in enumerate(order):
-            total += max(
-                (
-                    local(child, parents)
-                    for parents in subsets(order[:place])
-                    if admitted(child, parents, max_parents, required, forbidden)
-                ),
-                default=-inf,
-            )
-        best = max(best, total)
-    return best
+
+    @cache
+    def highest(child, before):
+        return max(
+            (
+                local(child, parents)
+                for parents in subsets(sorted(before))
+                if admitted(child, parents, max_parents, required, forbidden)
+            ),
+            default=-inf,
+        )
+
+    return max(
+        sum(highest(child, frozenset(order[:place])) for place, child in enumerate(order))
+        for order in permutations(features)
+    )
 
 
 def anb_optimum(rows, weights, arities, ess, **constraints):

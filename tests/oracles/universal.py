@@ -97,8 +97,7 @@ def states_as_level(states):
 
 def cell_of(level, value):
     """The number of the cell of a level that holds a value."""
-    held = [(a is None and value == b) or (a is not None and a < value <= b) for a, b, _ in level]
-    return held.index(True)
+    return next(k for k, (a, b, _) in enumerate(level) if (value == b if a is None else a < value <= b))
 
 
 def value_in(level, k):

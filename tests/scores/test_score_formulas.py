@@ -448,7 +448,7 @@ class TestExtremeSampleSizes:
     @pytest.mark.parametrize("score", [BDeu, BDs])
     def test_refused_by_name(self, score, ess):
         with pytest.raises(
-            ValueError, match=r"ess must lie between 1e-100 and 1e\+100 .* not be " + re.escape(repr(ess))
+            ValueError, match=r"ess must lie between 1e-100 and 1e\+100, .* but is " + re.escape(repr(ess))
         ):
             score(ess)
 

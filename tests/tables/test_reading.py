@@ -18,7 +18,7 @@ from anbexact.discretize import QuantilePartition
 from anbexact.selection import BayesFactorSelector
 from anbexact.tables.frames.reading import read_column, read_columns
 from anbexact.tables.identifiers import identifier_reason
-from anbexact.tables.missing import common_gaps
+from anbexact.tables.missing import often_missing
 
 ROWS = 120
 rng = np.random.default_rng(0)
@@ -174,7 +174,7 @@ class TestMissingCells:
                 if any(row[j] and weight > 0 for row, weight, _ in rows)
             }
             target = read_column([label for _, _, label in rows], "c")
-            return common_gaps(gaps, single, target, np.array([weight for _, weight, _ in rows]), most_lost)
+            return often_missing(gaps, single, target, np.array([weight for _, weight, _ in rows]), most_lost)
 
         assert found(of_rows) == most_lost_columns(of_rows, single, most_lost)
         shuffled = random.sample(of_rows, len(of_rows))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
@@ -15,10 +13,9 @@ from anbexact._runtime.advice import advise, heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.progress import several_searches
 from anbexact._runtime.spread import spread
-from anbexact._runtime.warn import warn
+from anbexact.classifiers.choosing.frequencies import FEW_ROWS, FOLDS, MARGIN_NATS, compare_folds, compare_left_out
 from anbexact.models.parameters.smoothing import (
     HeldOut,
-    LeaveOneOut,
     best_held_out_smoothing,
     best_smoothing,
     most_repetitions,
@@ -31,20 +28,8 @@ from anbexact.search.ess import MOST_SEARCHES, START_ESS, climb_in_ess
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
-FEW_ROWS = 1000.0
-"""Total weight below which equivalent sample sizes are cross-validated."""
-FOLDS = 5
 SHARE_OF_CHOICE = 0.5
 """Share of a time limit for choosing equivalent sample sizes, if quicker searches choose them."""
-
-MARGIN_NATS = 0.01
-"""Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
-PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
-"""What the warning says of a network that is no better than the frequencies of the classes."""
-INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
-"""What the warning recommends: smoothing draws it to the class frequencies as far as held-out rows demand."""
-LEAST_ROWS_COMPARED = 30
-"""Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
 TIE_NATS = 1e-9
 """Nats per row by which one equivalent sample size must predict better than the one before it."""
 
@@ -186,7 +171,7 @@ def learn_structure(
         if smoothed is None and learner.chooses_smoothing:
             smoothed = learner.validation.best_smoothing(table, structure)
             if learner.validation is PLAIN:
-                _compare_left_out(table, structure, smoothed)
+                compare_left_out(table, structure, smoothed)
     return Learned(structure, size, size if smoothed is None else smoothed, final)
 
 
@@ -251,7 +236,7 @@ def _cross_validated(
             break
         if tried[1] > value + MARGIN_NATS * table.weight_sum:
             best, value = tried
-    _compare_with_frequencies(table, folds, value)
+    compare_folds(table, folds, value)
     return best
 
 
@@ -281,57 +266,3 @@ def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> A
     rows, others = fold
     structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
     return learner.validation.held_out(rows, others, structure)
-
-
-def _compare_left_out(table: DiscreteTable, structure: Structure, smoothing: float) -> None:
-    """Warn if leave-one-out predicts rows worse than the class frequencies do."""
-    if len(table.weights) < LEAST_ROWS_COMPARED:
-        return
-    left_out = LeaveOneOut(table, structure)
-    n_classes = table.vocabulary.arity(structure.class_name)
-    counts = np.bincount(table.column(structure.class_name), table.weights, n_classes)
-    others = (counts + 1 - np.minimum(counts, 1)) / (counts.sum() + n_classes - 1)
-    by_frequencies = -float(counts @ np.log(others)) / table.weight_sum
-    n_features = len(table.vocabulary.features)
-    often = (
-        f"some of the {n_features:,} features may repeat each other, and the network counts each repetition as new"
-    )
-    warn_if_worse(-left_out.log_likelihood(smoothing) / left_out.weight, by_frequencies, often)
-
-
-def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value: float) -> None:
-    """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows."""
-    name = table.vocabulary.class_name
-    n_classes = table.vocabulary.arity(name)
-    by_frequencies = 0.0
-    for rows, others in folds:
-        counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
-        by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
-    if len(table.weights) >= LEAST_ROWS_COMPARED:
-        few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
-        warn_if_worse(-value / table.weight_sum, -by_frequencies / table.weight_sum, few)
-
-
-class PredictedWorseWarning(UserWarning):
-    """Held-out rows are predicted worse than by the frequencies of the classes."""
-
-
-@contextmanager
-def later_corrected() -> Iterator[None]:
-    """Silence `PredictedWorseWarning` within the block: a refit, or weights, will change the predictions."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PredictedWorseWarning)
-        yield
-
-
-def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
-    """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
-
-    ``why`` says what the reason may be, such as too few rows.
-    """
-    if log_loss > of_frequencies + MARGIN_NATS:
-        warn(
-            f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
-            f"row): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
-            PredictedWorseWarning,
-        )

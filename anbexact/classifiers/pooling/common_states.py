@@ -33,7 +33,7 @@ def common_network(models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, A
         If the members have no common states.
     """
     common = common_refinement([model.model_.reading for model in models])
-    vocabulary, first = common.vocabulary, models[0]._read_by()
+    vocabulary, first = common.vocabulary, models[0]
     reader = replace(
         first.reader_,
         vocabulary=vocabulary,
@@ -52,7 +52,7 @@ def common_network(models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, A
     )
     return FixedStructureClassifier.from_network(
         network,
-        feature_names=reader.feature_names,
+        feature_names=getattr(first, "feature_names_in_", None),
         ess=1.0,
         handle_unknown=reader.handle_unknown,
         handle_missing=reader.handle_missing,

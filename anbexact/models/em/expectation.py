@@ -1,4 +1,4 @@
-"""The E-step: what a network expects in the place of the missing cells of a table."""
+"""The E-step of expectation maximisation: expected counts of a table with missing cells, given a network."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 LEAST_DRAWS, MOST_DRAWS = 8, 64
-"""Completions that stand for a row with too many missing cells while a structure is searched: as many of these as
-there may be completions to be laid out."""
+"""Bounds of the number of drawn completions that represent a row with too many missing cells in a structure search;
+within them, it depends on how many completions may be laid out."""
 SHARE_OF_A_ROW = 1 / 8
-"""Part of the completions to be laid out that those of one row may be."""
+"""Maximum share of the laid out completions that belong to a single row."""
 SEED = 0
-"""Seed of the order in which draws get uniform numbers."""
+"""Seed of the order in which the draws of a row get their uniform numbers."""
 
 
-class GapExpectation:
-    """The completions of a table with missing cells, laid out once and weighted by one network after the other.
+class CompletionExpectation:
+    """The completions of a table with missing cells: laid out once, then weighted by each network in turn.
 
     Rows are completed in every way, those with the fewest completions first, as long as there are no more than
     ``most_completions`` in all, and an eighth of them of a single row. Of the remaining rows, the counts of families
@@ -39,7 +39,7 @@ class GapExpectation:
     table : IncompleteTable
         The rows.
     most_completions : int
-        Completions that are laid out at most.
+        Maximum number of completions that are laid out.
     """
 
     def __init__(self, table: IncompleteTable, most_completions: int) -> None:
@@ -48,7 +48,7 @@ class GapExpectation:
         order = np.argsort(counts, kind="stable")
         within = np.cumsum(counts[order]) <= most_completions
         within &= counts[order] <= SHARE_OF_A_ROW * most_completions
-        self._rows = np.sort(order[within | (counts[order] == 1)])
+        self._rows = np.sort(order[within | (counts[order] == 1)])  # complete rows in any case
         self.drawn = np.setdiff1d(np.arange(len(counts)), self._rows)
         affordable = most_completions // max(len(self.drawn), 1)
         self.n_draws = min(max(affordable, LEAST_DRAWS), MOST_DRAWS)
@@ -60,7 +60,7 @@ class GapExpectation:
         self._of_families: tuple[object, FamilyExpectation] | None = None
 
     def under(self, tables: Tables) -> Expected:
-        """Return what the network of these tables expects."""
+        """Return the E-step for the network with these tables."""
         vocabulary = self.table.vocabulary
         position = {name: j for j, name in enumerate(vocabulary.names)}
         logs = np.zeros(len(self._completed.codes))
@@ -69,7 +69,7 @@ class GapExpectation:
         entries = logs[self._completed.place]
         sizes = np.diff(self._starts, append=len(entries))
         top = np.maximum.reduceat(entries, self._starts) if len(entries) else entries
-        top = np.where(np.isneginf(top), 0.0, top)
+        top = np.where(np.isneginf(top), 0.0, top)  # a row that the network makes impossible
         shares = np.exp(entries - np.repeat(top, sizes))
         totals = np.add.reduceat(shares, self._starts) if len(entries) else shares
         with np.errstate(divide="ignore"):
@@ -97,13 +97,13 @@ class GapExpectation:
         return codes.reshape(-1, len(places)), totals
 
     def of_families(self, structure: Structure) -> FamilyExpectation:
-        """Return what networks of one structure expect, family by family: quicker than whole completions."""
+        """Return the E-step for networks of one structure, which is quicker by family than by completion."""
         if self._of_families is None or self._of_families[0] != structure.parents:
             self._of_families = structure.parents, FamilyExpectation(self.table, structure)
         return self._of_families[1]
 
     def completed(self, codes: CodeArray) -> DiscreteTable:
-        """Return the table of rows that were completed in one way each, codes (rows, variables)."""
+        """Return the table of rows with one completion each; codes have the shape (rows, variables)."""
         one = Completed.of(self.table.vocabulary, codes, np.arange(len(codes)))
         return one.table(np.ones(len(codes)), self.table.weights, self.table.n_rows)
 
@@ -120,25 +120,25 @@ def _log_values(table: ConditionalTable, codes: CodeArray, position: dict[Hashab
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What one network expects of the rows of a table with missing cells.
+    """The result of the E-step: the completions of a table, weighted by one network.
 
     Attributes
     ----------
-    expectation : GapExpectation
+    expectation : CompletionExpectation
         The rows.
     tables : dict
         The network.
     laid_out : Completed
         The completions that are laid out.
     shares : (entries,) float64
-        The posterior probability of each of them, given the observed cells of its row.
+        The posterior probability of each laid out completion, given the observed cells of its row.
     log_likelihood : float
         Σ_t w_t ln P(observed cells of row t); total in nats.
     draws : (rows · draws, variables) int16, or None
-        Completions of the rows that are not laid out, if there are any.
+        Drawn completions of the rows that are not laid out; None if all rows are.
     """
 
-    expectation: GapExpectation
+    expectation: CompletionExpectation
     tables: Tables
     laid_out: Completed
     shares: Floats
@@ -148,8 +148,8 @@ class Expected:
     def counts(self, structure: Structure, row_weights: Floats | None = None) -> Counts:
         """Return the expected counts of every family of a structure.
 
-        They are exact, unless rows are not laid out and the structure is not that of the network: then these rows
-        are represented by their draws. ``row_weights`` may take the place of the weights of the rows.
+        They are exact, unless rows are not laid out and the structure is not that of the network: then these rows are
+        represented by their draws. ``row_weights`` replace the weights of the rows if they are given.
         """
         weights = self.expectation.table.weights if row_weights is None else row_weights
         if self.draws is None or any(self.tables[name].parents != of for name, of in structure.parents.items()):
@@ -157,14 +157,14 @@ class Expected:
         return self.expectation.of_families(structure).under(self.tables, weights)[1]
 
     def rows(self, weights: Floats | None = None) -> DiscreteTable:
-        """Return the completions as a table for searches, the rows having other weights if they are given."""
+        """Return the completions as a table for searches; if weights are given, they replace those of the rows."""
         table = self.expectation.table
         completed, shares = self._with_draws
         return completed.table(shares, table.weights if weights is None else weights, table.n_rows)
 
     @cached_property
     def _with_draws(self) -> tuple[Completed, Floats]:
-        """Return all entries, those of the draws too, and their shares."""
+        """Return all entries, including those of the draws, and their shares."""
         if self.draws is None:
             return self.laid_out, self.shares
         drawn, n_draws = self.expectation.drawn, self.expectation.n_draws
@@ -175,7 +175,7 @@ class Expected:
 
 
 class FamilyExpectation:
-    """What networks of one structure expect of rows with missing cells, family by family.
+    """The E-step for networks of one structure, family by family.
 
     The missing cells of a row are summed out by a junction tree. Cells that are independent given the observed ones
     are in different cliques, so a row costs the sum of the cells of its cliques, which is never more than its
@@ -198,14 +198,14 @@ class FamilyExpectation:
         self._scopes = [[position[name] for name in (child, *structure.parents[child])] for child in self._order]
         self._shapes = [tuple(self._arities[v] for v in scope) for scope in self._scopes]
         self._ends = np.cumsum([0, *map(prod, self._shapes)])
-        order = np.lexsort(table.gaps.T)
+        order = np.lexsort(table.missing.T)
         self._rows, self._codes = order, np.ascontiguousarray(table.codes[order].T)
 
     def under(self, tables: Tables, weights: Floats) -> tuple[float, Counts]:
         """Return Σ_t w_t ln P(observed cells of row t), in nats, and the expected counts of every family.
 
-        ``tables`` are those of the structure; ``weights``, (rows,), take the place of the weights of the rows, and
-        rows of weight 0 do not count.
+        ``tables`` are those of the structure; ``weights``, (rows,), replace the weights of the rows, and rows of
+        weight 0 do not count.
         """
         with np.errstate(divide="ignore"):
             logs = np.log(np.concatenate([tables[name].values.ravel() for name in self._order]))

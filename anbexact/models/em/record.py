@@ -51,7 +51,7 @@ class EMRecord(Displayed):
     rounds : tuple of Round
         Its rounds: ``searched``, ``log_likelihood`` and ``objective`` of each (:class:`~anbexact.search.Round`).
     starts : tuple of EMStart
-        All starts that were tried, as they were when the best was chosen; only the best then continued to
+        All starts that were tried, in their state when the best was chosen; only the best was then continued to
         convergence.
     n_incomplete, n_drawn : int
         Number of distinct rows with a missing cell, and of those among them with too many completions to enumerate.

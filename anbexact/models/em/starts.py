@@ -67,7 +67,7 @@ def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
 
 
 def dealt_in_order(table: IncompleteTable, tables: Tables) -> CodeArray:
-    """Return the rows completed by a hot deck: a missing cell gets the value of the previous row of the same class.
+    """Return the rows completed by a hot deck: a missing cell gets the last value observed in its class.
 
     The rows are in lexicographic order, and the last row counts as previous to the first. Where no row of the class
     has a value in the column, the most probable state is used.

@@ -21,7 +21,7 @@ from scipy.special import xlogy
 
 from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact._runtime.progress import Progress
-from anbexact.models.em.expectation import Expected, GapExpectation
+from anbexact.models.em.expectation import CompletionExpectation, Expected
 from anbexact.models.em.starts import AVAILABLE, MODE, available_tables, dealt_in_order, most_probable
 from anbexact.models.parameters.counts import Counts, count_families
 from anbexact.models.parameters.tables import Tables
@@ -33,16 +33,16 @@ Learn = Callable[[DiscreteTable, Any, float | None], Structure]
 
 @dataclass(frozen=True)
 class Patience:
-    """When a climb ends.
+    """The limits at which a climb ends.
 
     Attributes
     ----------
     tolerance : float
         Nats per row by which the objective must rise for another round with the same structure.
     most_rounds : int
-        Rounds after each search at most.
+        Maximum number of rounds after each search.
     most_searches : int
-        Searches at most.
+        Maximum number of searches.
     """
 
     tolerance: float
@@ -51,21 +51,21 @@ class Patience:
 
 
 SHORT = Patience(1e-4, 20, 2)
-"""For comparing starts."""
+"""The limits while starts are compared."""
 LONG = Patience(1e-5, 50, 10)
-"""For the start that is chosen."""
+"""The limits for the start that is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
 class MStep:
-    """How a network is learned from weighted complete rows.
+    """The M-step: how a network is learned from weighted complete rows.
 
     Attributes
     ----------
     learn : callable
         ``learn(table, score, seconds)`` returns the structure.
     score : Score
-        What structures are scored by.
+        The score of structures.
     estimate : callable
         Returns the tables that follow from counts.
     pseudo_count : float
@@ -93,12 +93,12 @@ class Round:
     Attributes
     ----------
     searched : bool
-        Whether the structure was searched before it; otherwise it stayed.
+        Whether the structure was searched before this round; otherwise, it is that of the round before.
     log_likelihood : float
         Σ_t w_t ln P(observed cells of row t) under the tables of the round; total in nats.
     objective : float
-        That plus the log prior of the tables, up to a constant of the structure; total in nats. It never falls while
-        the structure stays.
+        The log likelihood plus the log prior of the tables, up to a constant of the structure; total in nats. It
+        never falls while the structure stays.
     """
 
     searched: bool
@@ -108,22 +108,22 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """Where one start led.
+    """The state of a climb from one start.
 
     Attributes
     ----------
     start : str
-        Its name.
+        The name of the start.
     structure : Structure
         The structure that the last search found for the expected counts.
     expected : Expected
-        What those were.
+        The E-step whose expected counts these are.
     counts : dict
-        They, by family.
+        The expected counts of every family.
     rounds : tuple of Round
         All rounds.
     converged : bool
-        Whether the last search found the structure of the rounds before it, and the objective stood still.
+        Whether the last search found the same structure as before, and the objective no longer rose.
     score : float
         The score of the expected counts, less their log likelihood, plus that of the observed cells, all under the
         same tables: the approximation of Cheeseman and Stutz to the score of the observed cells.
@@ -138,8 +138,8 @@ class Climb:
     score: float
 
 
-def first_expected(expectation: GapExpectation, start: str) -> Expected | DiscreteTable:
-    """Return what a start puts in the place of the missing cells; see :mod:`anbexact.models.em.starts`."""
+def first_expected(expectation: CompletionExpectation, start: str) -> Expected | DiscreteTable:
+    """Return the first E-step of a start; see :mod:`anbexact.models.em.starts`."""
     tables = available_tables(expectation.table)
     if start == AVAILABLE:
         return expectation.under(tables)
@@ -148,7 +148,7 @@ def first_expected(expectation: GapExpectation, start: str) -> Expected | Discre
 
 
 def climb(
-    expectation: GapExpectation,
+    expectation: CompletionExpectation,
     start: str,
     first: Expected | DiscreteTable,
     m_step: MStep,
@@ -156,10 +156,10 @@ def climb(
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> Climb:
-    """Climb from what a start, or an earlier climb, expects, until neither structure nor tables change.
+    """Climb from the E-step of a start, or of an earlier climb, until neither structure nor tables change.
 
-    A climb that comes back to a structure it has left ends there. So does one that runs out of time; the best that
-    can be said then is that it did not converge.
+    A climb that returns to an earlier structure ends there. So does one that runs out of time; it then counts as not
+    converged.
     """
     rounds: list[Round] = []
     seen: set[object] = set()
@@ -174,7 +174,7 @@ def climb(
         if (same and settled) or (expected is not None and search and deadline.passed):
             break
         arcs = frozenset(found.edges)
-        again = arcs in seen and not same
+        again = arcs in seen and not same  # further searches would run through the same structures once more
         seen.add(arcs)
         expected, settled = _settle(
             expectation, rows if expected is None else expected, found, m_step, patience, rounds, deadline
@@ -193,7 +193,7 @@ def climb(
 
 
 def _settle(
-    expectation: GapExpectation,
+    expectation: CompletionExpectation,
     first: Expected | DiscreteTable,
     structure: Structure,
     m_step: MStep,
@@ -201,7 +201,7 @@ def _settle(
     rounds: list[Round],
     deadline: Deadline,
 ) -> tuple[Expected, bool]:
-    """Repeat both steps with the same structure; return the last E-step and whether the objective stood still."""
+    """Repeat both steps with the same structure; return the last E-step, and whether the objective no longer rose."""
     counts = count_families(first, structure) if isinstance(first, DiscreteTable) else first.counts(structure)
     families = expectation.of_families(structure)
     last = -np.inf
@@ -218,7 +218,7 @@ def _settle(
     return expectation.under(tables), settled
 
 
-def _observed_score(expectation: GapExpectation, structure: Structure, counts: Counts, m_step: MStep) -> float:
+def _observed_score(expectation: CompletionExpectation, structure: Structure, counts: Counts, m_step: MStep) -> float:
     """Return the approximation of Cheeseman and Stutz to the score of the observed cells."""
     table = expectation.table
     tables = m_step.estimate(counts)

@@ -1,4 +1,4 @@
-"""Rows with missing cells that are held out: predicted from the expected counts of the others."""
+"""Cross-validation of rows with missing cells: held-out rows are predicted from the expected counts of the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
-from anbexact.models.em.expectation import Expected, GapExpectation
+from anbexact.models.em.expectation import CompletionExpectation, Expected
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.smoothing import best_held_out_smoothing, most_repetitions
 from anbexact.models.parameters.tables import Tables, eap_tables
@@ -20,35 +20,35 @@ from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.table import DiscreteTable
 
 FOLDS_OF_SMOOTHING = 5
-"""Folds whose rows are predicted to choose the smoothing of tables where no structure is learned in them."""
+"""Number of folds for the choice of smoothing if no structure is learned in the folds."""
 FIRST_ROUNDS = 4
-"""Rounds at the largest equivalent sample size."""
+"""Number of rounds at the largest equivalent sample size, which is the first."""
 Start = Callable[[IncompleteTable], Tables]
 """Returns a first network of rows with missing cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRows(IncompleteTable):
-    """Rows that are held out, each with a class, and what is expected of the others.
+    """Held-out rows, each with a class, and the first E-step of the other rows.
 
     Attributes
     ----------
     first : Expected
-        What the first network of the others expects.
+        The E-step of the other rows under their first network.
     learned : (rows,) float64
-        The weights of all rows in learning: 0 for one that is held out whole.
+        The weights of all rows in training: 0 for a row that is held out with its whole weight.
     """
 
     first: Expected
     learned: Floats
 
 
-class GapHeldOut:
-    """The conditional log likelihood of held-out rows, their missing cells summed out, by the EAP tables of others.
+class IncompleteHeldOut:
+    """The conditional log likelihood of held-out rows, by the EAP tables of other rows; missing cells are summed out.
 
-    The tables are those of expectation maximisation over the others alone: nothing that is held out helps to complete
-    them. Equivalent sample sizes are worked from the largest on, one round each, every one from the tables of the one
-    before.
+    The tables follow from expectation maximisation over the other rows alone, so that no held-out cell helps to
+    complete them. Equivalent sample sizes are considered from the largest to the smallest, with one round each that
+    starts from the tables of the size before.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class GapHeldOut:
         counts = first.counts(self._structure, learned)
         families = first.expectation.of_families(self._structure)
         for step, k in enumerate(np.argsort(-ess)):
-            if deadline.passed:  # interrupted: what is found is not used
+            if deadline.passed:  # after an interrupt, the results are not used
                 break
             for _ in range(1 if step else FIRST_ROUNDS):
                 tables = eap_tables(counts, float(ess[k]))
@@ -87,26 +87,26 @@ class GapHeldOut:
         return float((of_truth - logsumexp(joint, axis=1)) @ self._rows.weights)
 
 
-class GapValidation:
+class IncompleteValidation:
     """Folds of the rows of an incomplete table.
 
     Parameters
     ----------
-    expectation : GapExpectation
+    expectation : CompletionExpectation
         The rows.
     start : callable
         ``start(table)`` returns a first network of rows with missing cells.
     """
 
-    def __init__(self, expectation: GapExpectation, start: Start) -> None:
+    def __init__(self, expectation: CompletionExpectation, start: Start) -> None:
         self._expectation, self._start = expectation, start
 
     def split(self, _: DiscreteTable, folds: int, seed: int = SEED) -> Sequence[tuple[DiscreteTable, HeldOutRows]]:
-        """Return, for every fold, completions of the rows of the others, and its own rows that have a class.
+        """Return, for every fold, the completed rows of the other folds, and its own rows that have a class.
 
-        The rows to learn from are completed by their own first network. Rows with the same observed cells come into
-        folds as :func:`~anbexact.tables.folds.split_weights` says. A fold that would leave nothing to learn from, or
-        to predict, is left out.
+        The training rows are completed by a first network of their own. Rows with the same observed cells are
+        assigned to folds by :func:`~anbexact.tables.folds.split_weights`. A fold that would leave no rows to learn
+        from, or to predict, is left out.
         """
         table = self._expectation.table
         known = np.flatnonzero(table.class_codes() >= 0)
@@ -133,7 +133,7 @@ class GapValidation:
     def split_completed(
         self, rows: DiscreteTable, folds: int, seed: int
     ) -> Sequence[tuple[DiscreteTable, DiscreteTable]]:
-        """Return the same, with completions of the held-out rows, too, by the first network of the others."""
+        """Return the folds of :meth:`split`, the held-out rows completed, too: by the first network of the others."""
         weights = self._expectation.table.weights
         return [
             (learned, own.first.rows(np.maximum(weights - own.learned, 0.0)))
@@ -142,7 +142,7 @@ class GapValidation:
 
     def best_smoothing(self, rows: DiscreteTable, structure: Structure) -> float:
         """Return the equivalent sample size of the tables that predicts the rows of 5 folds best."""
-        held_out = [GapHeldOut(*fold, structure) for fold in self.split(rows, FOLDS_OF_SMOOTHING)]
+        held_out = [IncompleteHeldOut(*fold, structure) for fold in self.split(rows, FOLDS_OF_SMOOTHING)]
         most = max(100.0, self._expectation.table.weight_sum)
         repeated = most_repetitions(rows.vocabulary)
         return best_held_out_smoothing(held_out, most, repeated)[0]  # type: ignore[arg-type]  # they answer alike

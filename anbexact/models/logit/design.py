@@ -16,8 +16,7 @@ from anbexact._runtime.json_checks import listed, mapped, number, whole
 from anbexact._runtime.json_values import decode, encode
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families
 from anbexact.models.structure import Structure
-from anbexact.tables.collapsing import row_groups
-from anbexact.tables.row_codes import RowCodes
+from anbexact.tables.row_codes import RowCodes, row_groups
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 

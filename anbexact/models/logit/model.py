@@ -507,6 +507,26 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         structure = Structure.given(self.structure.class_name, parents, score)
         return replace(source, structure=structure, tables=tables, counts=None, estimation=None)
 
+    def facts(self) -> dict[str, Any]:
+        """Return the facts of the network that was learned, and the refit."""
+        found = self.learned.facts()
+        if self.refitted is not None:
+            found["refit"] = {
+                "l2": self.refitted.l2,
+                "coefficients": self.n_parameters,
+                "conditional_log_likelihood": self.refitted.fit.log_likelihood,
+                "converged": self.refitted.fit.converged,
+                "equivalent_to_network": self.equivalent,
+                "chosen": self.refitted.strength is not None,
+                "complaint": self.convergence_message,
+                **self.refitted.facts(),
+            }
+        return found
+
+    def on_one_graph(self, most_cells: int) -> LogitModel:
+        """Return the model itself if it is ``equivalent`` to its network, and else :meth:`close`."""
+        return self if self.equivalent else self.close()
+
     def to_network(self) -> TableNetwork:
         """Return the network with this posterior, as a value; see :meth:`to_classifier`.
 

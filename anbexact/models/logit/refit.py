@@ -118,6 +118,10 @@ class Refit(ByFields):
             found.append(f"{name}: {c}={vocabulary.states[c][of_class]} -> {end}")
         return found
 
+    def facts(self) -> dict[str, Any]:
+        """Return what else there is to say of it, as data: nothing, unless it is smooth."""
+        return {}
+
     def complaint(self, vocabulary: Vocabulary) -> str:
         """Return the reason why the fit is not as requested; empty if it is."""
         if self.fit.separated:

@@ -161,6 +161,20 @@ class DensityNetwork(Network):
             "finest cells, while a term averages over coarser cells, too.",
         )
 
+    def facts(self) -> dict[str, Any]:
+        """Return the cells and the most probable levels of its densities, and its structure."""
+        return {
+            "cut_points": self.discrete_cut_points,
+            "measure": self.measure,
+            "levels": {
+                name: dict(zip(density.variables, density.most_probable, strict=True))
+                for name, density in self.densities.items()
+            },
+            "level_cost": self.level_cost,
+            "structure": self.structure,
+            "score_name": self.measure.name,
+        }
+
     def add(self, table: DiscreteTable) -> DensityNetwork:
         """Refuse: the levels depend on the number of rows.
 
@@ -257,6 +271,10 @@ class DensityNetwork(Network):
     def cell_cut_points(self) -> dict[Hashable, Cuts]:
         """The cut points of :meth:`on_cells`."""
         return self._cuts_at(self._finest)
+
+    def on_one_graph(self, most_cells: int) -> TableNetwork:
+        """Return :meth:`on_cells`, or :meth:`discrete` if that has more entries than ``most_cells``."""
+        return self.on_cells() if self.n_cells <= most_cells else self.discrete()
 
     def on_cells(self) -> TableNetwork:
         """Return the network of the probabilities of cells, on which all densities are constant.

@@ -138,6 +138,11 @@ class Network(JointModel, Displayed):
         positions = self.vocabulary.positions
         return [family.to_dict(positions) for family in self.counts.values()]
 
+    @property
+    def has_table_posterior(self) -> bool:
+        """Whether the tables are posterior means of counts."""
+        return self.grounds.smoothing is not None
+
     def __repr__(self) -> str:
         n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
         return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
@@ -259,6 +264,22 @@ class TableNetwork(Network):
     def discrete(self) -> TableNetwork:
         """Return this network."""
         return self
+
+    def on_one_graph(self, most_cells: int) -> TableNetwork:
+        """Return this network."""
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """Return how its tables are estimated, and its structure."""
+        own = self.estimation
+        ess, smoothing, rule = (None, None, None) if own is None else (own.ess, own.smoothing, own.rule)
+        return {
+            "ess": ess,
+            "smoothing": smoothing,
+            "parameters": rule,
+            "structure": self.structure,
+            "score_name": None if own is None else own.score.name,
+        }
 
     def to_network(self) -> TableNetwork:
         """Return this network."""

@@ -68,7 +68,7 @@ def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashabl
     total = family.weights.sum()
 
     def information(parent: Hashable) -> float:
-        """Return the information per unit of weight, without noise of rounding that would decide between ties."""
+        """Return the information per unit of weight, rounded so that rounding errors do not decide between ties."""
         together = concentration([family.name, parent, *given]) - concentration([parent, *given])
         return round(float((alone + together) / total), 12) if total else 0.0
 

@@ -17,11 +17,12 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 LEAST_SMOOTHING = 0.1
-"""Smallest equivalent sample size that is tried; the largest is the total weight, at least 100, or beyond if best."""
+"""Smallest equivalent sample size that is tried; the largest is the total weight (at least 100), or more if that is
+best."""
 N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
-"""Number of equivalent sample sizes that are tried on held-out rows: up to the total weight, and beyond it."""
+"""Numbers of equivalent sample sizes that are tried on held-out rows: up to the total weight, and above it."""
 MOST_PREDICTED = 100_000
-"""Maximum number of distinct rows that are predicted; if there are more, this many at even distances."""
+"""Maximum number of distinct rows that are predicted; if there are more, this many are, at even distances."""
 BLOCK_CELLS = 1 << 22
 """Rows times classes that are processed at a time."""
 
@@ -50,7 +51,7 @@ class Family:
         return logs
 
     def logs(self, ess: float) -> tuple[Floats, Floats]:
-        """Return ln θ for every cell, and its value for a row of that cell once the row is left out."""
+        """Return ln θ for every cell, and its value for a row of that cell when the row itself is left out."""
         prior = ess / self.size
         one = np.minimum(self.cells, 1.0)
         logs = self.log_cells(np.array([ess]))[0]
@@ -146,7 +147,7 @@ def most_smoothing(table: DiscreteTable) -> float:
 
 
 def most_repetitions(vocabulary: Vocabulary) -> int:
-    """Return how many features may repeat each other: those with two or more states."""
+    """Return how many features can carry the same information: those with two or more states."""
     return sum(vocabulary.arity(name) > 1 for name in vocabulary.features)
 
 

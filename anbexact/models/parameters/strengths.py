@@ -24,18 +24,20 @@ SPREAD_OF_VARIABLES = 0.5
 EXPONENT, SPREAD_OF_EXPONENT, MOST_EXPONENT = 1.0, 1.5, 6.0
 """Prior of the exponent: normal around the first with the second as standard deviation, between 0 and the third."""
 LEAST, MOST = 0.01, 10_000.0
-"""Bounds of e to the mean of ln m at each depth."""
+"""Bounds of exp(μ_d), μ_d being the mean of ln m at depth d."""
 MOST_DIFFERENCE = 3.0
 """Largest difference of ln m of a variable from the mean."""
 MOST_CELLS = 4_000_000
-"""Number of held-out rows times classes times levels, over the folds of a split, up to which all rows are predicted;
-beyond, some at even distances are."""
+"""Maximum number of held-out rows times classes times levels, over all folds of a split; if there are more, only some
+rows are predicted, at even distances."""
 DENSE_STATES = 50
-"""Number of joint states, per cell that occurs, up to which all are counted; beyond, only those that occur."""
+"""Maximum number of joint states per observed cell for which all are counted; if there are more, only those that
+occur."""
 MOST_STEPS = 200
-"""Steps of the search for the best strengths, which usually ends after 20; where it is cut off, little is lost."""
+"""Maximum number of steps of the search for the best strengths, which usually takes 20; little is lost if it is cut
+off."""
 PRECISION = 1e-5
-"""Share of the loss that a step must gain: rows that are held out tell strengths apart only so well."""
+"""Share of the loss by which a step must lower it; held-out rows cannot distinguish strengths any better."""
 
 
 class HeldOutHierarchy:
@@ -50,7 +52,7 @@ class HeldOutHierarchy:
     structure : Structure
         Over the variables of the tables.
     most_cells : int
-        Held-out rows times classes times levels up to which all rows are predicted; beyond, some at even distances.
+        See `MOST_CELLS`.
 
     Attributes
     ----------
@@ -74,7 +76,7 @@ class HeldOutHierarchy:
         self._ends = np.cumsum([len(family.parents) + 1 for family in families], dtype=np.int64)
         self._uniform = np.array([1.0 / family.shape[0] for family in families])
         codes = {name: held_out.column(name)[None, rows].astype(np.int64) for name in held_out.vocabulary.names}
-        codes[self._class_name] = np.arange(self._arity)[:, None]  # the class is each in turn
+        codes[self._class_name] = np.arange(self._arity)[:, None]  # one column for every class
         shape = (len(self.levels), self._arity, len(rows))
         self._joint, self._given = np.empty(shape), np.empty(shape)
         self._occurring = np.empty(shape, dtype=np.int32)
@@ -175,7 +177,7 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
         The one whose tables are to be estimated. A level that no fold has gets the mean of its depth, and a depth
         that no fold has gets the mean of the deepest.
     repetitions : int
-        How often every row is held out; the log likelihood is divided by it.
+        Number of times that every row is held out, by which the log likelihood is divided.
 
     Returns
     -------

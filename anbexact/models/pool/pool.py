@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import nan
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from anbexact._runtime.arrays import Floats
 from anbexact.models.logit.predictions import Origin
@@ -21,9 +23,6 @@ from anbexact.models.reading import common_refinement
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,6 +165,23 @@ class Pool(Model):
         ]
         pooled = self.weights.log_posterior(logs), self.biases
         return explain_pool(rows, explained, pooled, self.vocabulary, label, against)
+
+    def facts(self) -> dict[str, Any]:
+        """Return members and weights, and what is added to the log odds of every class."""
+        weights = {member.name: member.weight for member in self.members}
+        members = pd.DataFrame({"weight": weights}).rename_axis("member")
+        classes = self.members[0].model.vocabulary.classes.tolist()
+        return {
+            "cut_points": self.cut_points,
+            "weights": weights,
+            "members": members.assign(log_loss=nan, seconds=nan, outcome="pooled"),
+            "biases": dict(zip(classes, self.biases.tolist(), strict=True)),
+            "ridge": float(self.ridge),
+        }
+
+    def on_one_graph(self, most_cells: int) -> PooledLogit:
+        """Return :meth:`to_logit`."""
+        return self.to_logit()
 
     def on_common_states(self) -> Origin:
         """Return the network on the common states of the members; refuse a pool without common states."""

@@ -18,31 +18,32 @@ from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
 
 RIDGE = 1e-3
-"""Precision of a Gaussian prior of every cell, without which constants of terms would be undetermined."""
+"""Precision of the Gaussian prior of every cell, without which the constants of terms would not be identified."""
 PRECISION = 1e-16
 """Squared Newton decrement per unit of weight at the end of a fit."""
-ROUNDING = 1e-14
-"""Squared Newton decrement, as a share of the objective, below which the value no longer tells points apart."""
+NEGLIGIBLE_DECREMENT = 1e-14
+"""Squared Newton decrement, as a share of the objective, at which rounding hides any further gain."""
 STALLED = 1e-10
-"""Squared Newton decrement, as a share of the objective, below which steps that no longer lower it are rounding."""
+"""Squared Newton decrement, as a share of the objective, below which a fit ends if steps no longer lower it."""
 SURPLUS = 1e-3
-"""What share of the decrement at the end a step may leave aside."""
+"""Share of the decrement at the end of the fit that an inexact step may leave over."""
 MAX_ITER = 100
 MOST_PRODUCTS = 200
-"""Products of the Hessian for one step."""
+"""Maximum number of products with the Hessian for one step."""
 WHOLE = 2e9
-"""Floating-point operations that the whole curvature may take on the way to a maximum: some ten milliseconds."""
+"""Maximum number of floating-point operations for a dense curvature during a fit: tens of milliseconds."""
 WHOLE_AT_END = 3e10
-"""Those that it may take for standard errors."""
+"""The same for the curvature at the end, from which standard errors follow."""
 DENSE_CELLS = 2_500
-"""Cells up to which the curvature of two classes may be a dense matrix even beyond the budget."""
+"""Maximum number of cells for which the curvature of two classes may be a dense matrix even if that exceeds the
+budget."""
 MOST_OCCUPIED = 0.9
-"""Share of cells with rows beyond which it does not pay to eliminate the others."""
+"""Share of cells that have rows above which eliminating the other cells does not pay."""
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothProblem:
-    """Rows as cells of terms, and what the shifts of the cells are added to.
+    """The problem of a smooth fit: rows as cells of terms, and log odds to which shifts of the cells are added.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class SmoothProblem:
 
 
 def smooth_problem(design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE) -> SmoothProblem:
-    """Return the rows of a design as cells of terms; ``base`` (rows, classes) is what shifts are added to."""
+    """Return the rows of a design as cells of terms; the shifts are added to ``base``, (rows, classes)."""
     return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge)
 
 
@@ -125,7 +126,7 @@ class Penalty:
         return product
 
     def rounding(self, shift: Floats) -> float:
-        """Return how far rounding may move an entry of this product: large terms cancel if penalties are strong."""
+        """Return the possible rounding error of an entry of this product, in which large terms cancel."""
         sizes = [np.max(np.abs(precision) @ np.abs(shift[cells])) for cells, precision in self._groups]
         return float(np.finfo(float).eps * max(sizes, default=0.0))
 
@@ -156,15 +157,15 @@ class _State:
         return np.asarray(found[:, : direction.shape[1]] + self.penalty.times(direction))
 
     def curvature(self) -> Curvature:
-        """Return minus the Hessian, whole or in blocks."""
+        """Return minus the Hessian, dense or in blocks."""
         return curvature_at(self.problem, self.penalty.precisions, self.p, WHOLE)
 
     def step(self, curvature: Curvature, *, exact: bool, precision: float, enough: float = 0.0) -> tuple[Floats, int]:
         """Return the Newton step, and how many products it took.
 
-        By conjugate gradients if the curvature is not exactly that of this point, which preconditions them then. They
-        end where their residual, as the curvature measures it, is ``precision`` times the gradient, or where it
-        promises less than ``enough``.
+        If the curvature is not exactly that of this point, the step is found by conjugate gradients, preconditioned
+        by it. They end when their residual, in the norm of the curvature, is ``precision`` times the gradient, or
+        promises a gain of less than ``enough``.
         """
         step = curvature.solve(self.gradient)
         if exact:
@@ -211,19 +212,20 @@ def smooth_fit(
         τ_k by kind; kinds that are not named have none.
     start : (cells, classes) array, optional
     near : Curvature, optional
-        That of another point, of similar strengths or of most of the rows, which serves until a new one is quicker.
+        The curvature at another point, for similar strengths or most of the rows; it is used until computing a new
+        one is quicker.
     precision : float
         Squared Newton decrement per unit of weight at which the fit ends.
     max_iter : int, default 100
         Most Newton steps.
     curvature_too : bool, default True
-        Whether the curvature must be that at the end; else it may be one of the points before.
+        Whether the curvature must be that at the end; otherwise, it may be that of an earlier point.
     deadline : Deadline, optional
 
     Returns
     -------
     Fit, Curvature
-        Where it ended, and the curvature there, or near there.
+        The end of the fit, and the curvature there or nearby.
     """
     penalty = Penalty(problem.terms, problem.precisions(strengths))
     shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
@@ -236,7 +238,7 @@ def smooth_fit(
         curvature, here = near, False
     while problem.n_classes > 1:
         loose = max(min(0.1, state.steepest / weight), 1e-8)
-        end = max(precision * weight, ROUNDING * abs(state.value))
+        end = max(precision * weight, NEGLIGIBLE_DECREMENT * abs(state.value))
         step, products = state.step(curvature, exact=here and curvature.exact, precision=loose, enough=end * SURPLUS)
         decrement, before = float(np.vdot(state.gradient, step)), decrement
         stalled = before / 4 < decrement <= STALLED * abs(state.value)
@@ -244,7 +246,8 @@ def smooth_fit(
             state = _State(problem, penalty, state.shift + step)
             if here or not curvature.exact or state.steepest <= STATIONARY * weight:
                 break
-            curvature, here = state.curvature(), True  # very strong penalties: once more, without rounding
+            # Very strong penalties leave a gradient from rounding, which a step by the curvature here removes.
+            curvature, here = state.curvature(), True
             continue
         if iterations >= max_iter:
             message = "max_iter was reached"
@@ -278,14 +281,14 @@ def smooth_fit(
 
 
 def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats) -> Curvature:
-    """Return minus the Hessian of the penalised log likelihood: whole, unless that would take long."""
+    """Return minus the Hessian of the penalised log likelihood: dense, unless that would take long."""
     penalty = Penalty(problem.terms, problem.precisions(strengths))
     return curvature_at(problem, penalty.precisions, _State(problem, penalty, shift).p, WHOLE_AT_END)
 
 
 def _line_search(state: _State, step: Floats, decrement: float) -> _State | None:
-    """Return a state that is better by a share of what the step promises; None if rounding hides any gain."""
-    length, hidden = 1.0, 10 * ROUNDING * abs(state.value)
+    """Return a state that gains a share of what the step promises; None if rounding hides any gain."""
+    length, hidden = 1.0, 10 * NEGLIGIBLE_DECREMENT * abs(state.value)
     for _ in range(40):
         tried = _State(state.problem, state.penalty, state.shift + length * step)
         if tried.value >= state.value + 1e-4 * length * decrement - hidden:

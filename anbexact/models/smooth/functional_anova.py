@@ -1,4 +1,4 @@
-"""The weighted functional ANOVA of a sum of terms: effects that contain no part which depends on fewer features."""
+"""The weighted functional ANOVA of a sum of terms: effects without any part that depends on fewer features."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.smooth.terms import SmoothTerm
 
 MOST_CELLS = 10_000
-"""Most cells, over all effects of a term's features, for which effects without a term of their own are separated."""
-ROUNDING = 1e-10
+"""Maximum number of cells, over all effects of a term's features, for which effects without a term of their own are
+separated."""
+ZERO_EIGENVALUE = 1e-10
 """Share of the largest eigenvalue below which an eigenvalue is taken as 0."""
 
 
@@ -147,7 +148,7 @@ def _projection(basis: Floats, weight: Floats) -> Floats:
     seen = weight > 0
     root = np.sqrt(weight[seen])[:, None]
     eigenvalues, directions = np.linalg.eigh(basis[seen].T @ basis[seen])
-    told = eigenvalues > ROUNDING * eigenvalues[-1]
+    told = eigenvalues > ZERO_EIGENVALUE * eigenvalues[-1]
     shown, open_ones = directions[:, told], directions[:, ~told]
     found = np.zeros(basis.shape[::-1])
     found[:, seen] = shown @ _left_inverse(root * (basis[seen] @ shown)) * root.T

@@ -20,7 +20,7 @@ from anbexact.tables.cuts.cuts import midpoint
 INTERVALS = 32
 """Intervals that a column is refined to by default, as measured in ``docs/guides/smooth-shapes.md``."""
 MOST_ENTRIES = 4_000_000
-"""Entries of a conditional table beyond which its columns are refined less."""
+"""Maximum number of entries of a conditional table; columns of larger ones are refined less."""
 
 
 def check_intervals(intervals: Any) -> int:
@@ -90,9 +90,9 @@ def refined_network(
         shares[name], coarse[name] = _shares(cuts, of_part, *columns[name]), of_part
         own = states[name]
         states[name] = (*interval_names(cuts, network.vocabulary.quantities.get(name)), *own[len(old) + 1 :])
-        beside = np.arange(len(old) + 1, len(own))
-        coarse[name] = np.append(of_part, beside)
-        shares[name] = np.append(shares[name], np.ones(len(beside)))
+        others = np.arange(len(old) + 1, len(own))
+        coarse[name] = np.append(of_part, others)
+        shares[name] = np.append(shares[name], np.ones(len(others)))
     tables = {}
     for name, table in network.tables.items():
         values = table.values
@@ -112,7 +112,7 @@ def _shares(cuts: Cuts, of_part: npt.NDArray[np.intp], values: Floats, weights: 
     own = np.bincount(cut_codes(values, cuts), weights, minlength=len(cuts) + 1)
     total = np.bincount(of_part, own)
     count = np.bincount(of_part)
-    # a part without rows keeps a little: tables of a logistic regression must not contain zeros
+    # a part without rows keeps a little, because a logistic regression needs tables without zeros
     smoothed = own + 1e-3 * np.maximum(total, 1e-300)[of_part] / count[of_part] + (total == 0)[of_part]
     return np.asarray(smoothed / np.bincount(of_part, smoothed)[of_part])
 

@@ -50,25 +50,26 @@ from anbexact.tables.vocabulary import Vocabulary
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
 """How the strengths can be chosen; ``docs/guides/smooth-shapes.md`` compares them."""
 FEW_UNKNOWNS = 1_000
-"""Unknowns up to which strengths are chosen on the grids of the refit."""
+"""Maximum number of unknowns for which strengths are chosen on the grids of the refit itself."""
 STIFF = 1e6
-"""Strength from which on none is stronger."""
+"""The largest strength; no shape is left at it."""
 PAIR, LARGER = 5, 3
-"""Most groups of an axis, for interactions of two features and of more."""
+"""Maximum number of groups on an axis of a coarser grid: for interactions of two features, and of more."""
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothRefit(Refit):
-    """A refit with shapes that follow the order of states; ``l2`` is the ridge, apart from the penalty on roughness.
+    """A refit with shapes that follow the order of states; ``l2`` is the ridge, added to the penalty.
 
     Attributes
     ----------
     smoothness : Smoothness
         The strengths of the penalties, and how they were chosen.
     problem : SmoothProblem
-        The rows as cells of the terms; its base has what shapes are drawn to, and ``fit.shift`` is added to that.
+        The rows as cells of the terms. Its base has the log odds to which shapes are shrunk; ``fit.shift`` is added
+        to these.
     shift : (cells, classes) array
-        What the cells of the terms add to the log odds in all; sums to 0 over the classes.
+        The total that each cell of the terms adds to the log odds; sums to 0 over the classes.
 
     The others are those of :class:`~anbexact.models.logit.refit.Refit`; ``design`` has the rows as cells of the
     network's families.
@@ -101,8 +102,13 @@ class SmoothRefit(Refit):
         """The effective degrees of freedom of every term."""
         return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
+    def facts(self) -> dict[str, Any]:
+        """Return the strengths, and the effective degrees of freedom, which can take as long as the fit."""
+        strengths = self.smoothness.settings
+        return {"smoothing": strengths, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
+
     def complaint(self, vocabulary: Any) -> str:
-        """Return why the fit is not what was asked for; nothing if it is."""
+        """Return why the fit is not the one that was asked for; empty if it is."""
         if self.fit.converged and not self.smoothness.complete:
             return (
                 "the smooth refit has strengths of smoothing that may be too weak or too strong: time_limit ended "
@@ -177,9 +183,9 @@ class SmoothRefit(Refit):
 
 
 def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
-    """Refuse what is no strength of smoothing; return a number as the strength of all first differences.
+    """Refuse values that are not strengths of smoothing; return a number as the strength of all first differences.
 
-    Strengths above `STIFF` count as this: no shape is left at it, and far beyond it the curvature has no inverse.
+    Strengths above `STIFF` are lowered to it: no shape is left there, and far above it the curvature is singular.
     """
     if smooth is None or (isinstance(smooth, str) and smooth in RULES):
         return smooth
@@ -208,7 +214,7 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
 
 
 def check_ridge(l2: Any) -> float:
-    """Return the ridge that is added to a penalty on roughness; refuse 0, which leaves constants of terms free."""
+    """Return the ridge that is added to a penalty; refuse 0, for which constants of terms are not identified."""
     ridge = check_l2(l2)
     if isinstance(ridge, str):
         return RIDGE
@@ -218,7 +224,7 @@ def check_ridge(l2: Any) -> float:
 
 
 def check_interactions(interactions: Any) -> str:
-    """Refuse what says nothing about interactions."""
+    """Refuse values that are not a choice of interactions."""
     if not isinstance(interactions, str) or interactions not in INTERACTIONS:
         raise ValueError(f"interactions must be one of {', '.join(map(repr, INTERACTIONS))}, not {interactions!r}")
     return interactions
@@ -244,17 +250,17 @@ def smooth_refit(
     table : DiscreteTable
         The rows; its vocabulary must be that of the network.
     network : TableNetwork
-        What the potentials keep the part from that no class posterior depends on.
+        The network; the part of its potentials that does not affect the class posterior is kept.
     smooth : {"auto", "evidence", "cv"} or mapping
-        How strengths are chosen, or what they are, by kind, or by kind and feature; ``"centre"`` is the share of the
-        log odds of naive Bayes that shapes are drawn to.
+        How strengths are chosen, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is the
+        share of the log odds of naive Bayes to which shapes are shrunk.
     interactions : {"families", "pairs", "none"}
     ordered : collection
         Features with an order, in addition to those that were cut and those of numbers.
     ridge : float
         Precision of the prior of every cell, in addition to the penalty.
     effort : Effort, optional
-        What it may take; 100 iterations by default.
+        The limits of the fit; 100 iterations by default.
     """
     effort = effort or Effort(max_iter=100)
     check_max_iter(effort.max_iter)
@@ -297,7 +303,7 @@ def smooth_refit(
 
 
 def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
-    """Refuse strengths of what is not a feature."""
+    """Refuse strengths of names that are not features."""
     named = [name for strength in strengths.values() if isinstance(strength, Mapping) for name in strength]
     unknown = [name for name in named if name not in vocabulary.features]
     if unknown:
@@ -305,10 +311,10 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
 
 
 def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
-    """Return the strengths that a rule chooses, and where fits start.
+    """Return the strengths that a rule chooses, and the shifts from which fits start.
 
-    With many unknowns, the evidence is that on coarser grids of interactions; cross-validation takes the grids of the
-    refit.
+    With many unknowns, the evidence is computed on coarser grids of interactions; cross-validation uses the grids of
+    the refit.
     """
     if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
         smoothness, shift = RULES[rule](problem, **how)
@@ -320,10 +326,10 @@ def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, 
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:
-    """Return potentials with the class posterior of the terms, as near to the network's as can be otherwise.
+    """Return potentials that have the class posterior of the terms and otherwise stay close to those of the network.
 
-    Every term is added to the first family that holds its features. What a potential of the network has in common
-    for all classes, the mean of its logs over them, stays: no class posterior depends on it.
+    Every term is added to the first family that holds its features. The mean over the classes of the logs of each
+    potential stays as in the network, because no class posterior depends on it.
     """
     potentials = []
     left = list(problem.terms)

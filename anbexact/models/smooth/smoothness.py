@@ -18,43 +18,46 @@ from anbexact.models.smooth.terms import SmoothTerm, Strengths, grouped_axis, ki
 from anbexact.tables.folds import split_weights
 
 START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
-"""Strengths from which the evidence is climbed."""
+"""Strengths at which the climb on the evidence starts."""
 WEAKEST = 1e-5
 STRONGEST = {"slope": 1e4, "curvature": 1e3, "level": 1e4, "interaction": 1e4}
-"""A shape of size 1 has a slope and a curvature of 1 to 100: at these strengths there is none left."""
+"""Upper bounds of the strengths. A shape of size 1 has a slope and a curvature of 1 to 100, so none is left at
+these."""
 MOST_CHANGE = 3.0
-"""By how much the logarithm of a strength may change in one step."""
+"""Maximum change of the logarithm of a strength in one step."""
 SETTLED = 0.03
-"""Change of the logarithm of every strength below which they have settled."""
+"""The climb ends when the logarithm of every strength changes by less than this."""
 OWN = 1.0
-"""Degrees of freedom that say of the strength of a feature's curvature that it is the common one."""
+"""Degrees of freedom of the prior that draws a feature's strength of curvature to the common one."""
 OWN_SETTLED, OWN_ROUNDS = 0.1, 8
-"""The same as `SETTLED` and `ROUNDS` of strengths by feature."""
+"""`SETTLED` and `ROUNDS` for strengths by feature."""
 NEGLIGIBLE = 0.1
-"""Effective degrees of freedom of a kind of penalty below which its strength may be what it is."""
+"""Effective degrees of freedom of a kind of penalty below which its strength need not settle."""
 ROUNDS = 30
 PRECISION = 1e-6
-"""Squared Newton decrement per unit of weight of the fits on the way."""
+"""Squared Newton decrement per unit of weight at which fits during the climb end."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
-"""What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several
-classes and few rows the evidence smooths too much."""
+"""Factors of the strengths of the evidence, of which the one that predicts left-out rows best is used. With several
+classes and few rows, the evidence smooths too much."""
 FEW_ROWS, MOST_WORK = 2_000, 20_000_000
-"""Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows."""
+"""Strengths are tuned up to this total weight, and for more rows up to this :func:`pass_work`."""
 LITTLE_WORK = 200_000
-"""`pass_work` up to which slopes without curvature are tried: their fits take five to ten times as long as others."""
+"""Slopes without curvature, whose fits take five to ten times as long as others, are tried up to this
+:func:`pass_work`."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
-"""Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; further shares that are tried."""
+"""The share of naive Bayes' log odds to which shapes are shrunk if strengths are tuned, and further shares that are
+tried."""
 SLOPES = (0.3, 0.1, 0.03, 0.01)
-"""Strengths of slopes that are tried without curvature, with few rows."""
+"""Strengths of slopes that are tried without a penalty on curvature if there are few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
 FOLD_PRECISION = 1e-4
-"""The same of the fits of cross-validation, of which only the predictions are used."""
+"""The same for the fits of cross-validation, of which only the predictions are used."""
 FOLDS = 5
 MANY_ROWS = 2_000
-"""From this total weight on, 3 folds are enough."""
+"""Total weight from which 3 folds are used instead of `FOLDS`."""
 GROUPS = 5
-"""Groups of neighbouring states of which naive Bayes is learned, of every ordered feature."""
+"""Number of groups of neighbouring states of an ordered feature in naive Bayes."""
 ESS = 1.0
 """Equivalent sample size of the tables of naive Bayes."""
 
@@ -70,11 +73,11 @@ class Smoothness:
         Mappings of feature to strength if they were given so, or chosen by feature.
     rule : {"auto", "evidence", "cv", "given"}
     rounds : int
-        Rounds of the evidence, or strengths that cross-validation tried.
+        Number of rounds of the climb, or of strengths that cross-validation tried.
     complete : bool
-        Whether the choice ended by itself, not as the time ran out.
+        Whether the choice was completed; False if the time ran out before.
     centre : float, default 0
-        Share of the log odds of naive Bayes that shapes are drawn to.
+        Share of the log odds of naive Bayes to which shapes are shrunk.
     """
 
     strengths: dict[str, Any]
@@ -85,7 +88,7 @@ class Smoothness:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The strengths, and the centre unless it is 0: what ``smooth`` is given as for the same penalty."""
+        """The strengths, and the centre unless it is 0: the value of ``smooth`` that gives the same penalty."""
         return {**self.strengths, "centre": self.centre} if self.centre else dict(self.strengths)
 
 
@@ -135,7 +138,7 @@ def by_evidence(
 def curvature_by_feature(
     problem: SmoothProblem, chosen: Smoothness, shift: Floats, deadline: Deadline | None = None
 ) -> tuple[Smoothness, Floats]:
-    """Return strengths with one of curvature for every feature, by the evidence and a prior around the common one.
+    """Choose a strength of curvature for every feature, by the evidence and a prior around the common strength.
 
     The prior of a strength τ_j is a gamma distribution of mean τ, the common strength, with `OWN` degrees of freedom,
     whose log density by ln τ_j is ``OWN/2 · (ln τ_j - τ_j / τ)`` up to a constant. The objective is the evidence of
@@ -190,7 +193,7 @@ def scaled(strengths: Strengths, factor: float) -> dict[str, Any]:
 def _fellner_schall(
     problem: SmoothProblem, strengths: Mapping[str, float], shift: Floats, curvature: Curvature
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the strengths after a generalised Fellner–Schall step, and the degrees of freedom that each governs."""
+    """Return the strengths after a generalised Fellner–Schall step, and the degrees of freedom of each kind."""
     n_contrasts = problem.n_classes - 1
     covariance = curvature.total
     gained = dict.fromkeys(strengths, 0.0)
@@ -218,7 +221,7 @@ def _fellner_schall(
 def by_evidence_and_feature(
     problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
 ) -> tuple[Smoothness, Floats]:
-    """Return the strengths of :func:`by_evidence`, with one of curvature for every feature."""
+    """Return the strengths of :func:`by_evidence`, but with a strength of curvature for every feature."""
     chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
     if chosen.complete and sum("curvature" in term.penalties for term in problem.terms) > 1:
         chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
@@ -240,10 +243,10 @@ def tuned(
 ) -> Smoothness:
     """Return the strengths times a factor, and the centre, that predict left-out rows best.
 
-    Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
-    share gives way to another that predicts left-out rows better by a standard error of the difference, and, with few
-    rows and quick fits (see `LITTLE_WORK`), the penalties on slopes and curvatures to those on slopes alone. With
-    many rows and slow fits (see `MOST_WORK`), the strengths stay as they are and the centre is 0.
+    Shapes are shrunk to a share of naive Bayes' log odds. The factor is chosen with the share `CENTRE`. Another share
+    replaces it if it predicts left-out rows better by a standard error of the difference. With few rows and quick
+    fits (see `LITTLE_WORK`), penalties on slopes alone replace those on slopes and curvatures under the same
+    condition. With many rows and slow fits (see `MOST_WORK`), the strengths stay as they are and the centre is 0.
 
     Parameters
     ----------
@@ -310,10 +313,10 @@ class _Tried:
 
 
 def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
-    """Return strengths with the share of naive Bayes that shapes are drawn to.
+    """Return the strengths with the best share of naive Bayes to which shapes are shrunk.
 
-    `CENTRE`, which ``own`` has, unless another share predicts left-out rows better by a standard error of the
-    difference.
+    This is `CENTRE`, the share of ``own``, unless another one predicts left-out rows better by a standard error of
+    the difference.
     """
     found = own
     for share in MORE:
@@ -328,7 +331,7 @@ def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None
 
 
 def _without_curvature(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
-    """Return the best of `SLOPES` in place of the strengths of slopes and curvatures; all else is as it is."""
+    """Return the strengths with the best of `SLOPES` for slopes, and without a penalty on curvatures."""
     best = None
     for slope in SLOPES:
         tried = _Tried(folds, {**own.strengths, "slope": slope, "curvature": 0.0}, own.centre, deadline)
@@ -385,10 +388,10 @@ def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: C
 
 
 class SmoothFolds:
-    """The folds that leave rows to learn from and rows to predict.
+    """Cross-validation of a smooth refit: how well strengths predict rows that were left out.
 
-    Fits begin where the last ones of the same fold ended, which changes where none of them ends. A curvature found in
-    one fold serves the others, too.
+    A fit starts where the last one of the same fold ended, which saves steps and does not change the maximum. The
+    curvature of one fold is used for the others, too.
 
     Parameters
     ----------
@@ -424,7 +427,7 @@ class SmoothFolds:
         strengths : mapping
         deadline : Deadline, optional
         share : float
-            Share of the log odds of naive Bayes, as learned from the rows to fit to, that shapes are drawn to.
+            Share of the log odds of naive Bayes, learned from the rows of the fit, to which shapes are shrunk.
         """
         logs = []
         for fold in self._folds:
@@ -434,7 +437,7 @@ class SmoothFolds:
 
 
 class _Fold:
-    """Rows to fit to and rows to predict."""
+    """A fold: the rows of the fit, and those that are predicted."""
 
     def __init__(self, problem: SmoothProblem, part: Floats, start: Floats | None) -> None:
         self._left_in = problem.weighted(problem.weights - part)
@@ -447,7 +450,7 @@ class _Fold:
         return self._left_out.weights[self._left_out.weights > 0]
 
     def fit(self, strengths: Strengths, share: float, near: Curvature | None, deadline: Deadline | None) -> Curvature:
-        """Fit from where the last fit ended, and return a curvature near there."""
+        """Fit from the end of the last fit, and return the curvature at a nearby point."""
         centre = share * self._naive_bayes
         found, curvature = smooth_fit(
             drawn(self._left_in, centre),
@@ -463,7 +466,7 @@ class _Fold:
 
     @property
     def logs(self) -> Floats:
-        """The logs of the probabilities of what the rows to predict are."""
+        """Ln P of the classes of the predicted rows."""
         logs = log_softmax(self._left_out.predictors(self.shift), axis=1)
         return np.asarray(logs[self._left_out.weights > 0])
 
@@ -471,9 +474,9 @@ class _Fold:
 def naive_bayes(problem: SmoothProblem) -> Floats:
     """Return the log odds of naive Bayes as shifts of the intercept and the main effects, shape (cells, classes).
 
-    The states of an ordered feature are merged to `GROUPS` groups of much the same weight, whose log odds are those
-    at the middle of the group, and linear in the weight of the rows between two of them. Shifts sum to 0 over the
-    classes; those of interactions are 0.
+    The states of an ordered feature are merged to `GROUPS` groups of about equal weight. The log odds of a group
+    apply at its middle, and are interpolated, linearly in the weight of the rows, between two groups. Shifts sum to 0
+    over the classes; those of interactions are 0.
     """
     found = np.zeros((problem.n_cells, problem.n_classes))
     for place, term in enumerate(problem.terms):
@@ -487,12 +490,12 @@ def naive_bayes(problem: SmoothProblem) -> Floats:
 
 
 def drawn(problem: SmoothProblem, centre: Floats) -> SmoothProblem:
-    """Return the problem with shifts, (cells, classes), in its base: what is added to them is penalised."""
+    """Return the problem with shifts, (cells, classes), in its base: only deviations from them are penalised."""
     return replace(problem, base=problem.predictors(centre)) if centre.any() else problem
 
 
 def _feature(term: SmoothTerm, counts: Floats) -> Floats:
-    """Return ``ln P(x | c)`` of a feature for the groups of its axis, up to the widths of these."""
+    """Return ``ln P(x | c)`` of a feature for the groups of its axis, up to a term in the width of the group."""
     (axis,) = term.axes
     weights = counts.sum(axis=1)
     merged = grouped_axis(replace(axis, groups=np.arange(axis.size)), weights, GROUPS)
@@ -505,6 +508,6 @@ def _feature(term: SmoothTerm, counts: Floats) -> Floats:
         groups = merged.groups[: axis.ordered]
         place = np.cumsum(own) - own / 2
         middle = np.bincount(groups, own * place) / np.bincount(groups, own)
-        for k, of_class in enumerate(logs[: merged.ordered].T):
-            found[: axis.ordered, k] = np.interp(place, middle, of_class)
+        for k, class_logs in enumerate(logs[: merged.ordered].T):
+            found[: axis.ordered, k] = np.interp(place, middle, class_logs)
     return found

@@ -19,25 +19,26 @@ from anbexact.tables.vocabulary import Vocabulary
 
 Codes = npt.NDArray[np.int64]
 KINDS = ("slope", "curvature", "level", "interaction")
-"""What a strength is for: first and second differences of ordered main effects, main effects without an order, and
-terms of several features."""
+"""Kinds of penalties: on first and second differences of ordered main effects, on main effects without an order, and
+on terms of several features."""
 INTERACTIONS = ("families", "pairs", "none")
-"""What terms of several features there are: one for every family and, where their grids are finer, for its pairs of
-child and parent; one for every such pair alone; or none."""
+"""Choices of terms of several features: one for every family and, where their grids are finer, for its pairs of child
+and parent; one for every such pair only; or none."""
 FEWEST_CELLS, GRID_CELLS = 100, 256
-"""Cells that the grid of three or more ordered features has, about: one for four distinct rows, within these. A pair
-has twice as many intervals on an axis as three features have."""
+"""Bounds of the approximate number of cells of the grid of three or more ordered features: one for four distinct
+rows, within these. A pair has twice as many intervals on an axis as three features have."""
 MOST_CELLS = 4096
-"""Cells from which a term of several features is replaced by terms of its pairs."""
+"""Maximum number of cells of a term of several features; larger terms are replaced by terms of pairs."""
 MOST_UNKNOWNS = 10_000
-"""Unknowns beyond which families have no terms of their pairs, with which fits would take twice as long."""
+"""Maximum number of unknowns for which families have terms of their pairs, too; with these, fits take twice as
+long."""
 MOST_GRID = 10
-"""Intervals that an axis of a pair has at most."""
+"""Maximum number of intervals on an axis of a pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """How a feature enters a term.
+    """An axis of a term: a feature, and the groups of its states.
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class Axis:
     size : int
         Number of groups.
     ordered : int
-        How many groups, the first ones, follow an order; 0 for none.
+        Number of groups, the first ones, that follow an order.
     """
 
     feature: Hashable
@@ -67,9 +68,9 @@ class Axis:
         if self.ordered > 1:
             steps = np.diff(np.eye(self.ordered, self.size), axis=0)
             form += (self.ordered - 1) * steps.T @ steps
-        beside = np.arange(self.size) >= self.ordered
-        if beside.any():
-            centring = np.eye(self.size)[beside] - 1 / self.size
+        unordered = np.arange(self.size) >= self.ordered
+        if unordered.any():
+            centring = np.eye(self.size)[unordered] - 1 / self.size
             form += 2 * centring.T @ centring
         return form
 
@@ -92,7 +93,7 @@ class SmoothTerm:
     axes : tuple of Axis
         Its features; none for the intercept.
     first : int
-        Its first cell among those of all terms.
+        The position of its first cell among the cells of all terms.
     """
 
     axes: tuple[Axis, ...]
@@ -100,7 +101,7 @@ class SmoothTerm:
 
     @property
     def features(self) -> tuple[Hashable, ...]:
-        """The features that it is a function of."""
+        """The features on which the term depends."""
         return tuple(axis.feature for axis in self.axes)
 
     @cached_property
@@ -120,7 +121,7 @@ class SmoothTerm:
 
     @cached_property
     def penalties(self) -> dict[str, Floats]:
-        """The quadratic forms of its roughness by kind, (cells, cells) each."""
+        """The quadratic forms of the term's roughness by kind, each of shape (cells, cells)."""
         return {kind: np.sum(list(forms.values()), axis=0) for kind, forms in self.penalties_of_axes.items()}
 
     @cached_property
@@ -215,8 +216,8 @@ def grouped_axis(axis: Axis, weights: Floats, size: int) -> Axis:
     merged = np.minimum((middle * size).astype(np.int64), size - 1)
     _, merged = np.unique(merged, return_inverse=True)
     kept = int(merged[-1]) + 1
-    beside = np.arange(axis.size - axis.ordered) + kept
-    groups = np.concatenate([merged, beside])[axis.groups]
+    unordered = np.arange(axis.size - axis.ordered) + kept
+    groups = np.concatenate([merged, unordered])[axis.groups]
     return Axis(axis.feature, groups, axis.size - axis.ordered + kept, kept)
 
 
@@ -267,7 +268,7 @@ def smooth_terms(
 
 
 class _Grids:
-    """The axes of interactions: groups of about equal weight, the more, the fewer features there are.
+    """The axes of interactions: groups of about equal weight, fewer of them for more features.
 
     Parameters
     ----------
@@ -285,7 +286,7 @@ class _Grids:
         self._of_pairs = {name: self._merged(axis, 2) for name, axis in full.items()}
 
     def of(self, names: Sequence[Hashable], *, within_pairs: bool = False) -> tuple[Axis, ...]:
-        """Return the axes of an interaction, of groups of those of pairs or of all."""
+        """Return the axes of an interaction, with the groups for pairs or for all interactions."""
         axes = self._of_pairs if within_pairs else self._full
         return tuple(self._merged(axes[name], len(names)) for name in names)
 
@@ -302,13 +303,13 @@ class _Grids:
 def _interactions(
     families: Mapping[Hashable, Sequence[Hashable]], grids: _Grids, *, families_too: bool, pairs_too: bool
 ) -> list[tuple[Axis, ...]]:
-    """Return the axes of families and, where their grids are finer, of their pairs; or of one of both.
+    """Return the axes of families and, where their grids are finer, of their pairs; or of one kind only.
 
     If there are terms of pairs, a family's axes are coarser than theirs, so its part of a pair fits the pair's grid.
     """
     found: dict[frozenset[Hashable], tuple[Axis, ...]] = {}
     for child, own in families.items():
-        # the parents of the class are all alike
+        # In the family of the class, whose members are its parents, every pair counts.
         own_pairs = [grids.of(pair) for pair in combinations(own, 2) if child in pair or child not in own]
         together = grids.of(own, within_pairs=pairs_too)
         if families_too and prod(axis.size for axis in together) <= MOST_CELLS:

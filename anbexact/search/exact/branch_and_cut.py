@@ -47,7 +47,7 @@ class Choice:
     components : tuple of Component
         The proof of the bound.
     nodes : int
-        Branches that were bounded.
+        Number of branches that were bounded.
     kept : callable
         Returns, for every feature, the positions of all sets that can be part of a choice whose total is at least
         ``total`` less the tolerance.

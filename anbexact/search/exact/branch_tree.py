@@ -23,13 +23,13 @@ from anbexact.search.exact.parent_sets import Arc, Branch, Lists
 from anbexact.search.exact.relaxation import Bound, Relaxation, duals, totals_with_each
 
 ROOT_IDLE_SOLUTIONS = 12
-"""Number of solutions of the relaxation without much gain after which branching begins."""
+"""Number of solutions of the relaxation at the root, without much gain, after which branching begins."""
 BRANCHES_DIVIDED = 4
 """Number of branches that are divided at a time."""
 ARCS_TRIED = 8
 """Number of arcs from which the one to branch on is chosen."""
 IDLE_SOLUTIONS = 2
-"""The same, in the branches."""
+"""Number of solutions of the relaxation in a branch, without much gain, after which its bound is kept."""
 RESTARTS_PER_LOOK = 20
 """Number of restarts between checks of the clock."""
 IDLE_LOOKS = 10
@@ -37,7 +37,7 @@ IDLE_LOOKS = 10
 
 
 class ProofProgress:
-    """Reports the share of the gaps that has been closed, a few times a second."""
+    """Reports the closed share of the optimality gap, a few times a second."""
 
     def __init__(self, progress: Progress | None, done: int, count: int) -> None:
         self.progress, self.done, self.count = progress, done, count
@@ -74,7 +74,7 @@ class ComponentSearch:
     Attributes
     ----------
     orders : Orders
-        Holds the best choice.
+        The local search, which has the best choice.
     nodes : int
         Branches that were bounded.
     """
@@ -102,7 +102,7 @@ class ComponentSearch:
     def run(
         self, tolerance: float, most_nodes: float, threads: int, deadline: Deadline, report: ProofProgress
     ) -> None:
-        """Search until the bound is within the tolerance of the best choice, or the deadline or the nodes are over.
+        """Search until the bound is within the tolerance of the best choice, or time or nodes are used up.
 
         The branches with the highest bounds are divided, several at a time regardless of the number of threads, each
         using only what was known before. An interrupt leaves everything in a consistent state.

@@ -29,8 +29,9 @@ from anbexact.tables.table import DiscreteTable
 MIN_SETS_TIMED = 50_000
 """Number of sets of one size from whose time the time of the next size is estimated."""
 MOST_SETS, FEWER_SETS = 50_000_000, 3_000_000
-"""Sets that are scored when neither time nor the number of parents is limited: about two minutes on two processors
-where the penalty is proportional to the number of parent configurations, so that lists come to an end; else less."""
+"""Maximum number of scored sets if neither the time nor the number of parents is limited. The first applies where the
+penalty is proportional to the number of parent configurations, so that lists come to an end (about two minutes on two
+processors); the second elsewhere."""
 
 
 def is_bounded(table: DiscreteTable, score: object) -> bool:
@@ -102,7 +103,7 @@ class Candidates:
     Attributes
     ----------
     limit : str
-        What ended the lists; empty if they are complete.
+        The reason why the lists ended early; empty if they are complete.
     copies : list of lists of int
         Features, by number, that are copies of each other, of whose sets only some are listed.
     """
@@ -128,7 +129,10 @@ class Candidates:
         self.limit = ""
         self._size = 0
         self._within = False
-        self._share, self._pace = 1.0, inf
+        self._share, self._pace = (
+            1.0,
+            inf,
+        )  # of the sets foreseen for the last size, those scored; and sets per second
         self._before, self._seconds = 0, 0.0
 
     @property
@@ -166,7 +170,7 @@ class Candidates:
         return self._size > began
 
     def _ask_workers(self, deadline: Deadline, progress: Progress | None) -> None:
-        """Let workers make the lists; those that do not fit into the memory of a worker are left to be made here."""
+        """Let workers make the lists; this process makes those that do not fit into the memory of a worker."""
         try:
             dispersion = self._dispersion_of_pairs(deadline)
             if dispersion is None:
@@ -182,7 +186,7 @@ class Candidates:
             deadline.interrupt()
 
     def _dispersion_of_pairs(self, deadline: Deadline) -> Floats | None:
-        """Return what features can add to the likelihood; None when time ran out."""
+        """Return the most that features can add to the likelihood; None when time ran out."""
         if self._dispersion is None:
             self._dispersion = _dispersion(self._table, self._score, self._order, self._threads, deadline)
         return self._dispersion
@@ -319,7 +323,7 @@ def _dispersion(
 
 
 class ListTask(NamedTuple):
-    """What the lists of all features are made from.
+    """The data from which workers make the lists of all features.
 
     Attributes
     ----------

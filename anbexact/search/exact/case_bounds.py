@@ -27,13 +27,13 @@ class ListedSets:
     place : mapping of feature to int
         The column of every feature of the table in ``members``.
     features : sequence of features
-        Those of the component.
+        The features of the component.
     members : (sets, features of the table) bool
         The parents.
     scores : (sets,) float64
         Local scores in nats.
     starts : (features of the component + 1,) int64
-        Where the sets of each feature begin; every feature has one at least.
+        Positions where the sets of each feature begin; every feature has at least one set.
     """
 
     place: Mapping[Hashable, int]

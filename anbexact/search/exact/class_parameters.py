@@ -154,7 +154,7 @@ def class_parameters(
 def _searched(
     plan: Plan, class_name: Hashable, given: Constraints, progress: Progress | None, *, limited: bool
 ) -> Structure:
-    """Return the structure, or a greedy one where the time did not suffice."""
+    """Return the structure, or a greedy one if the time did not suffice."""
     search, names = ExactSearch(plan, class_name, progress), plan.table.vocabulary.features
     if fits_lattice(plan):
         found, fallback = _over_all_sets(plan, class_name, progress, search, limited=limited)
@@ -197,7 +197,7 @@ class _Found(NamedTuple):
 def _over_all_sets(
     plan: Plan, class_name: Hashable, progress: Progress | None, search: ExactSearch, *, limited: bool
 ) -> tuple[_Found | None, Fallback]:
-    """Return the best parents by dynamic programming, and what to return where the time did not suffice."""
+    """Return the best parents by dynamic programming, and the fallback if the time did not suffice."""
     if not limited and plan.foreseen > LONG_SEARCH:
         advise("long search", expected_to_be_long(plan.table, plan.constraints, plan.foreseen, lattice=True))
     _, fallback = search.exhaustive()
@@ -235,11 +235,11 @@ def fits_lattice(plan: Plan) -> bool:
     Raises
     ------
     SearchTooLargeError
-        If there are too many families, too; it says what would help.
+        If there are too many families, too; the message says what would help.
     """
     n, rows, threads = plan.n - 1, len(plan.table.weights), plan.threads
     if not plan.has_lattice:
-        return True  # searched by families, of which there are few: what carries the search out checks
+        return True  # The search is then by families, and checks itself that they are few enough.
     needed = _memory(n, rows, threads)
     if needed <= plan.memory or takes_lists(plan):
         return needed <= plan.memory

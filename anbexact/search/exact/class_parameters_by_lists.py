@@ -6,8 +6,8 @@ I-maps of all orders are the integer points of
     Σ_p x_ip = 1;    Σ_{p: j ∈ W_ip} x_ip ≤ y_ji;    Σ_{p ≤ q} x_ip + Σ_{j ∈ W_iq} y_ij ≥ 1;
     0 ≤ y_ab + y_bc - y_ac ≤ 1.
 
-The third says that a family can only be passed over if one of its members comes later. The programme minimises the
-class parameters; a second one maximises the score of the I-maps that have as few.
+The third says that a family can be skipped only if one of its members comes later. The programme minimises the class
+parameters; a second one maximises the score of the I-maps that have as few.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from anbexact.search.exact.plan import MOST_ENUMERATED, Plan
 from anbexact.search.exact.solution import tie_tolerance
 
 SCORE_SECONDS = 60.0
-"""Seconds in which the highest score is sought among the I-maps with the fewest class parameters."""
+"""Time limit, in seconds, of the search for the highest score among the I-maps with the fewest class parameters."""
 SOLVED, INFEASIBLE = 0, 2
 """Status of an integer programme with a proved optimum, and of one without a solution."""
 
 
 def takes_lists(plan: Plan) -> bool:
-    """Whether all families can be scored: where few parents are admitted."""
+    """Whether all families can be scored, which requires a low limit on parents."""
     return enumerated_families(plan.n, plan.constraints.max_parents) <= MOST_ENUMERATED
 
 
@@ -50,7 +50,7 @@ class RankedFamilies:
     ----------
     members : (families, features) bool
         The parents of each, the class left out.
-    of_class : (families,) bool
+    has_class : (families,) bool
         Whether the class is a parent.
     scores : (families,) float64
         Local scores, in nats.
@@ -59,7 +59,7 @@ class RankedFamilies:
     """
 
     members: Bools
-    of_class: Bools
+    has_class: Bools
     scores: Floats
     costs: Integers
 
@@ -68,23 +68,23 @@ class RankedFamilies:
         possible = np.flatnonzero(~(self.members & ~before).any(axis=1))
         return int(possible[0]) if len(possible) else -1
 
-    def place_of(self, parents: Bools, of_class: bool) -> int:
+    def place_of(self, parents: Bools, has_class: bool) -> int:
         """Return the place of a family; -1 if it is the best after no set."""
-        same = np.flatnonzero((self.members == parents).all(axis=1) & (self.of_class == of_class))
+        same = np.flatnonzero((self.members == parents).all(axis=1) & (self.has_class == has_class))
         return int(same[0]) if len(same) else -1
 
 
-def _ranked(members: Bools, of_class: Bools, scores: Floats, costs: Integers, tolerance: float) -> RankedFamilies:
+def _ranked(members: Bools, has_class: Bools, scores: Floats, costs: Integers, tolerance: float) -> RankedFamilies:
     """Rank families by score; of equal ones those without the class are first, then those of lower cost."""
     order = np.argsort(-scores, kind="stable")
     level = np.zeros(len(order), dtype=np.int64)
     level[order[1:]] = np.cumsum(-np.diff(scores[order]) > tolerance)
-    order = np.lexsort((members.sum(axis=1), costs, of_class, level))
+    order = np.lexsort((members.sum(axis=1), costs, has_class, level))
     kept: list[int] = []
     for place in order.tolist():
         if not kept or not (~members[kept] | members[place]).all(axis=1).any():
             kept.append(place)
-    return RankedFamilies(members[kept], of_class[kept], scores[kept], costs[kept])
+    return RankedFamilies(members[kept], has_class[kept], scores[kept], costs[kept])
 
 
 @dataclass(frozen=True)
@@ -146,17 +146,17 @@ class OrderProgramme:
             if name == class_name:
                 continue
             members = unpack(own.masks, len(names))
-            of_class, members = members[:, place], np.delete(members, place, axis=1)
+            has_class, members = members[:, place], np.delete(members, place, axis=1)
             joint = np.where(members, states, 1.0).prod(axis=1) * table.vocabulary.arity(class_name)
-            costs = np.where(of_class, joint * (table.vocabulary.arity(name) - 1), 0.0)
+            costs = np.where(has_class, joint * (table.vocabulary.arity(name) - 1), 0.0)
             costs = np.minimum(costs, MOST_PARAMETERS).astype(np.int64)
-            families.append(_ranked(members, of_class, own.scores, costs, tie_tolerance(table)))
+            families.append(_ranked(members, has_class, own.scores, costs, tie_tolerance(table)))
         return cls(class_name, features, tuple(families), found.scored)
 
     def best_map(self, deadline: Deadline, seconds: float = SCORE_SECONDS) -> BestMap | None:
         """Return the I-map with the fewest class parameters, and of those the one of highest score.
 
-        The highest score is sought for so many seconds at most. None when time ran out before.
+        The search for the highest score takes ``seconds`` at most. None is returned when time ran out before it.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class OrderProgramme:
         chosen = better or chosen
         parents = {}
         for name, own, place in zip(self.features, self.families, chosen, strict=True):
-            above = (self.class_name,) if own.of_class[place] else ()
+            above = (self.class_name,) if own.has_class[place] else ()
             parents[name] = (*above, *(self.features[v] for v in np.flatnonzero(own.members[place])))
         score = float(sum(own.scores[place] for own, place in zip(self.families, chosen, strict=True)))
         least = sum(float(own.scores[0]) for own in self.families) - score
@@ -198,7 +198,7 @@ class OrderProgramme:
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """Where the families of each feature begin, and their end, among all families."""
+        """Positions among all families at which those of each feature begin, and the end of the last."""
         return [0, *np.cumsum([len(own.costs) for own in self.families]).tolist()]
 
     @property
@@ -206,7 +206,7 @@ class OrderProgramme:
         return self._firsts[-1]
 
     def _before(self, a: int, b: int) -> tuple[int, int, int]:
-        """Return the variable, its factor and a constant, of which y_ab is the sum."""
+        """Return a variable v, a factor f and a constant k such that y_ab = f v + k."""
         n, low, high = len(self.features), min(a, b), max(a, b)
         variable = self._n_families + low * n - low * (low + 1) // 2 + high - low - 1
         return (variable, 1, 0) if a < b else (variable, -1, 1)
@@ -276,7 +276,7 @@ class OrderProgramme:
         return None if found.x is None else self._map_of(found.x), bound
 
     def _map_of(self, solution: Floats) -> list[int]:
-        """Return the families of the I-map of a solution's order, worked out afresh."""
+        """Return the families of the I-map of a solution's order, computed from the order alone."""
         n = len(self.features)
         before = np.zeros((n, n), dtype=np.bool_)
         for a, b in combinations(range(n), 2):
@@ -301,7 +301,7 @@ class _Rows:
         self._high.append(high)
 
     def constraint(self, n_variables: int) -> LinearConstraint:
-        """Return all of them."""
+        """Return all rows as one constraint."""
         rows, columns, factors = np.array(self._places, dtype=np.int64).reshape(-1, 3).T
         shape = len(self._low), n_variables
         return LinearConstraint(

@@ -22,7 +22,7 @@ from anbexact.search.exact.solution import first_optimum, tie_tolerance
 from anbexact.search.scoring.set_scores import prepare
 
 MOST_PARAMETERS = 1 << 55
-"""Class parameters of a family that are told apart; more count as so many."""
+"""Upper limit of a family's class parameters, at which larger numbers are capped."""
 Whole = npt.NDArray[np.int64]
 
 
@@ -137,7 +137,7 @@ class BestOrders:
 
     @classmethod
     def of(cls, families: Families, plan: Plan, progress: Progress | None) -> BestOrders | None:
-        """Find them; None when time ran out."""
+        """Find the best families and orders; None when time ran out."""
         n, tolerance = len(families.features), tie_tolerance(plan.table)
         shape = n, 1 << max(n - 1, 0)
         best = cls(

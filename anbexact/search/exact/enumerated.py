@@ -31,7 +31,7 @@ class EnumeratedLists:
     Attributes
     ----------
     limit : str
-        What ended the lists; empty if they are complete.
+        The reason why the lists ended early; empty if they are complete.
     scored : int
         Number of families that were scored.
     copies : tuple
@@ -98,7 +98,7 @@ class EnumeratedLists:
             ends = np.cumsum([len(sets) for sets in parents])
             shares = np.split(scores, ends[:-1])
             found += [(child, size - width, of_child) for child, of_child in zip(own, shares, strict=True)]
-        for child, extra, of_child in found:  # all or none of them, because sizes are started again
+        for child, extra, of_child in found:  # all or none, because an unfinished size is scored again
             child.add(extra, of_child)
             self.scored += len(of_child)
         return True

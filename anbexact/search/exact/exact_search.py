@@ -25,14 +25,14 @@ from anbexact.search.exact.lattice import solve_lattice, unsolved
 from anbexact.search.exact.parent_sets import ListMeans
 from anbexact.search.exact.plan import TRIAL_SHARE, Plan, check_fits
 from anbexact.search.exact.pruned import solve_pruned
-from anbexact.search.exact.solution import ROUNDING, Optimum, Stopped, rounding_error
+from anbexact.search.exact.solution import TIE_SHARE, Optimum, Stopped, rounding_error
 from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.scoring.totals import total_score
 from anbexact.search.trees.branching import best_forest
 from anbexact.tables.table import DiscreteTable
 
 COMPILED_SHARE = 0.1
-"""Part of a trial that the compilation of kernels may take."""
+"""Maximum share of a trial's time that the compilation of kernels may take."""
 SURE_SHARE, HOPELESS_SHARE = 1 / 3, 4.0
 """Estimated shares of the remaining time below which a search will end in time, and above which it will not."""
 
@@ -65,7 +65,8 @@ class ExactSearch:
     def pruned(self) -> Structure | None:
         """Return the best structure by candidate lists; None if enumerating everything is expected to be better.
 
-        A trial during which kernels were compiled says nothing about the lists, and is repeated.
+        A trial in which the compilation of kernels took long is repeated, because it does not show how long the lists
+        take.
         """
         plan = self.plan
         deadline, most_sets = plan.deadline, inf
@@ -166,7 +167,7 @@ class ExactSearch:
         proof = Proof(
             score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, None, (case,)
         )
-        for rounding in (ROUNDING, ROUNDING / 1000, 0.0):  # set scores far above the total lose digits
+        for rounding in (TIE_SHARE, TIE_SHARE / 1000, 0.0):  # set scores far above the total lose digits
             chosen = solved.parents(rounding)
             structure = self._certified(chosen, solved.total, solved.sets, f"{method}{self._limits}", proof)
             if structure.certificate.optimal:

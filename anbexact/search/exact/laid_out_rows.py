@@ -191,7 +191,7 @@ def _modes(counts: Floats, most: float) -> Floats:
     modes = np.full(len(counts), most)
     inner = np.flatnonzero(~rises(np.arange(len(counts)), modes))
     low, high = np.full(len(inner), np.log(most) - 60.0), np.full(len(inner), np.log(most))
-    for _ in range(60):
+    for _ in range(60):  # halvings of a range of 60 in the logarithm, down to the digits of a float64
         middle = (low + high) / 2
         up = rises(inner, np.exp(middle))
         low, high = np.where(up, middle, low), np.where(up, high, middle)

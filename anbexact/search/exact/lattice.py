@@ -30,15 +30,16 @@ SetScorer = Callable[[SetScoreProblem, int, Deadline, Progress | None], npt.NDAr
 LOW_BITS = 12
 """Bits of a set that are its place within a block."""
 LEAST_SAMPLES, MOST_SAMPLES, STEPS_TRIED = 4, 32, 100_000_000
-"""Parts by whose work the time of all is estimated: how many, unless they take more steps than this."""
+"""Bounds of the number of parts from whose work the total time is estimated, and the number of steps that ends the
+estimate."""
 FEWER_SETS_TIMES_ROWS = 23
-"""Binary logarithm of the sets times rows of such a part, about."""
+"""Approximate binary logarithm of the number of sets times rows of such a part."""
 LEAST_ROWS_COUNTED = 10_000
 """Minimum number of distinct rows for counting sets one by one."""
 LAY_OUT_SECONDS, LAID_OUT_SHARE = 50e-9, 0.1
 """Processor seconds per row and feature to lay out the rows, and the share of the remaining time for this."""
 COUNTING_SECONDS, REFINING_SECONDS = 1.6e-9, 2.5e-9
-"""Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
+"""Processor seconds per row for counting a set, and per entry for refining groups of rows."""
 MOST_FEATURES = 62
 """A set of features is a mask of 64 bits."""
 
@@ -348,7 +349,7 @@ def read_back(
 
 
 def unsolved(table: DiscreteTable, score: SetScore | MixedSetScore, *_: object) -> Stopped:
-    """Return what is known before any set is scored, given the arguments of :func:`solve_lattice`."""
+    """Return the result without any scored set, given the arguments of :func:`solve_lattice`."""
     return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
 
 

@@ -83,7 +83,7 @@ class ParentSetSearch:
             self.laid_out = True
 
     def complete_list(self) -> CompleteList | None:
-        """Return the list without what it was made from; None if it is not complete."""
+        """Return the list alone, without rows and open sets; None if it is not complete."""
         if self.open or not self.laid_out:
             return None
         masks, scores = self.listed.masks[: self.n_listed].copy(), self.listed.scores[: self.n_listed].copy()
@@ -155,7 +155,7 @@ class ParentSetSearch:
         return self.extent.n_scored
 
     def grow(self, deadline: Deadline) -> None:
-        """Go through the sets with one member more, or what is left of them; ``behind`` says if some still are."""
+        """Enumerate the sets with one more member, or the rest of them; ``behind`` says whether some are left."""
         rows, possible = self.rows, self.possible
         assert rows is not None
         depths, cells = self.size + 2, rows.cells
@@ -201,14 +201,14 @@ class ParentSetSearch:
         return True
 
     def _forget(self) -> None:
-        """Give back the memory of the open sets."""
+        """Release the memory of the open sets."""
         words = self.open_sets.masks.shape[1]
         size = (16 * words + 20) * len(self.open_sets.best) + 4 * len(self.open_sets.slots)
         self.open_sets = OpenSets.zeros(0, 0, words)
         self.shared.take(-size)
 
     def parent_sets(self, limit: str) -> ParentSets:
-        """Return the list; ``limit`` says why the walk stopped if it is not finished."""
+        """Return the list; ``limit`` is the reason why the enumeration ended if the list is not complete."""
         listed, features = self.n_listed, self.table.vocabulary.features
         members = np.zeros((listed, len(features)), dtype=bool)
         place = {name: k for k, name in enumerate(features)}

@@ -1,4 +1,4 @@
-"""Which exact search to use, and at what cost."""
+"""The choice of an exact search, its estimated cost, and the refusal of searches that are too large."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from anbexact.tables.counted.counted_table import CountedTable, TooManyRowsError
 from anbexact.tables.table import DiscreteTable
 
 LEAST_SECONDS_FOR_SHORT_LISTS, LEAST_SECONDS_FOR_LISTS = 2.0, 20.0
-"""Estimated processor seconds of enumerating all sets of features from which on candidate lists are tried first:
-where a limit on parents promises short lists, and where nothing does."""
+"""Estimated processor seconds of enumerating all sets of features above which candidate lists are tried first: if a
+limit on parents promises short lists, and otherwise."""
 TRIAL_SHARE = 0.3
 """Share of these seconds that candidate lists may take before all sets of features are enumerated after all."""
 SECONDS_PER_LISTED_ROW = 4e-9
@@ -33,10 +33,10 @@ SECONDS_PER_LISTED_ROW = 4e-9
 SECONDS_PER_ROW_PAIR, BYTES_PER_ROW_PAIR = 30e-9, 16
 """Processor seconds and bytes per row and ordered pair of features to lay out the rows for the lists."""
 BYTES_IN_ANY_CASE = 1_000_000_000
-"""Bytes that candidate lists may take in any case, instead of all sets of features."""
+"""Memory in bytes that candidate lists may always take, however little all sets of features would take."""
 SETS_PER_SECOND = 100_000
-"""Parent sets per processor second that candidate lists may take to be preferred to all sets of features; a fifth of
-what is scored."""
+"""Candidate lists are preferred to all sets of features if they have at most this many parent sets per processor
+second of the latter; five times as many can be scored."""
 MOST_ENUMERATED, MOST_COUNTED = 20_000_000, 200_000
 """Maximum number of families that are all scored, for scores without candidate lists (a few minutes), and where the
 rows are not in memory (hundreds of queries)."""
@@ -51,7 +51,7 @@ MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
 def affordable_parents(n: int, most: int) -> int:
     """Return the most parents, up to a number, with which all sets of n features, or all families, can be scored.
 
-    1 at least.
+    The result is at least 1.
     """
     while n > COMMON_FEATURES and most > 1 and enumerated_families(n, most) > MOST_ENUMERATED:
         most -= 1

@@ -150,7 +150,7 @@ def configurations(counted: Counted, base: float, last_size: int) -> tuple[int, 
     Parameters
     ----------
     counted : tuple of (number of states, how many parents have it)
-        Of all possible parents.
+        Numbers of states of all possible parents, and how many of these have each.
     base : float
         The q of the empty set.
 

@@ -20,7 +20,7 @@ from anbexact.tables.table import DiscreteTable
 SHARE_OF_LISTS = 0.7
 """Share of the remaining time that candidate lists may take; they are continued if the proof leaves time."""
 MOST_NODES, PROOF_SECONDS = 20, 30.0
-"""Branches that are bounded, and seconds, where parent sets were left out for another reason than the time, or where
+"""Limits of the proof, in branches and in seconds, if parent sets were left out for another reason than time, or if
 the score has no bounds."""
 
 
@@ -111,7 +111,7 @@ def solve_pruned(
         if not candidates.extend(rest, most_sets=means.most_sets, progress=progress):
             break
         following = solve()
-        if following[-1].total < choice.total:
+        if following[-1].total < choice.total:  # the time did not suffice to find the earlier choice again
             break
         lists, largest, choice = following
     limit = next((own.limit for own in lists if own.limit), "")

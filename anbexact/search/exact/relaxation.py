@@ -22,7 +22,7 @@ FIRST_COLUMNS = 30
 NEW_COLUMNS = 20
 """Maximum number of parent sets per feature added at a time."""
 LEAST_GAIN = 0.02
-"""Share of the gap that this many solutions together must close for the improvement of a bound to continue."""
+"""Share of the gap that the last solutions must have closed for the improvement of a bound to continue."""
 IDLE_ROUNDS = 1
 """Number of solutions after which a cluster that none of them needed is dropped."""
 

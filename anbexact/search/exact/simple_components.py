@@ -54,6 +54,7 @@ def best_branching(part: Lists) -> Branching:
     """
     n, sets = part.n, len(part.scores)
     lost = part.scores - np.maximum.reduceat(part.scores, part.starts[:-1])[part.children]
+    # Losses are counted in steps such that sums over all features, and differences of these, stay exact.
     step = float(-lost.min()) * 4 * (n + 1) / LARGEST_SUM or 1.0
     at, parents = np.nonzero(unpack(part.masks, n))
     tails = np.full(sets, n)

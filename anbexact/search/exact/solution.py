@@ -12,7 +12,7 @@ from anbexact.tables.table import DiscreteTable
 
 Parents = tuple[int, ...]
 """Numbers of features in table order, ascending."""
-ROUNDING = 1e-12
+TIE_SHARE = 1e-12
 """Local scores that differ by less than this share of N ln(1+N), where N is the total weight, count as equal."""
 MOST_CELLS_READ = 4_000_000
 """Distinct rows times variables up to which a feature's bound looks at all rows (0.03 s or so for each feature)."""
@@ -20,16 +20,16 @@ MOST_CELLS_READ = 4_000_000
 
 def rounding_error(table: DiscreteTable, total: float = 0.0) -> float:
     """Return the maximum rounding error of a structure's score, in nats; N ln(1+N) sets the scale."""
-    return 10 * len(table.vocabulary.names) * max(ROUNDING * abs(total), tie_tolerance(table))
+    return 10 * len(table.vocabulary.names) * max(TIE_SHARE * abs(total), tie_tolerance(table))
 
 
-def tie_tolerance(table: DiscreteTable, rounding: float = ROUNDING) -> float:
+def tie_tolerance(table: DiscreteTable, rounding: float = TIE_SHARE) -> float:
     """Return the maximum difference, in nats, of local scores that count as equal; the same in every search."""
     return rounding * max(1.0, float(table.weight_sum * np.log1p(table.weight_sum)))
 
 
 def precedence(feature: int, parents: Parents) -> tuple[int, Parents, int]:
-    """Return what the rule compares: the smaller set, then the one first in table order, then the later feature."""
+    """Return the key of the tie rule: the smaller set, then the first in table order, then the later feature."""
     return len(parents), parents, -feature
 
 

@@ -39,7 +39,7 @@ def first_choice(
     Parameters
     ----------
     lists : sequence of ParentSets
-        Of every feature.
+        The lists of all features.
     chosen : sequence of int
         An optimal choice: positions in the lists.
     kept : sequence of arrays
@@ -69,9 +69,9 @@ def first_choice(
     nodes = 0
     try:
         for members in _independent(options):
-            reading = _Reading(members, options, found, tie, tolerance, deadline, threads, nodes)
-            first |= first_optimum(sum(1 << i for i in members), reading.sinks)
-            nodes = reading.nodes
+            breaker = _TieBreaker(members, options, found, tie, tolerance, deadline, threads, nodes)
+            first |= first_optimum(sum(1 << i for i in members), breaker.sinks)
+            nodes = breaker.nodes
     except _TooMuchError:
         return None
     return first
@@ -113,7 +113,7 @@ class _Set:
     score: float
 
 
-class _Reading:
+class _TieBreaker:
     """The optimal choice that the tie rule prefers among listed sets of some features, found feature by feature.
 
     ``witness`` is an optimal choice over the remaining features, and ``options`` are their sets within these.
@@ -196,7 +196,7 @@ class _Reading:
     def _without(self, b: int, rest: int, penalty: float) -> float:
         """Return by how much the highest total falls if b is left out, and record what changes in the choice."""
         changed = self._solved(self._descendants(b), rest, penalty) if b in self.needed else {}
-        self.others[b] = changed  # none where b is last in the witness
+        self.others[b] = changed  # nothing changes if b is last in the witness
         return self.witness[b].score + fsum(self.witness[i].score - one.score for i, one in changed.items())
 
     def _descendants(self, b: int) -> list[int]:

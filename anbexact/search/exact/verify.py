@@ -202,18 +202,19 @@ class _Check:
         proof, certificate = self.proof, structure.certificate
         stated = [part.bound for part in proof.components]
         shown = [self._bound(part) for part in proof.components]
-        of_class = [proof.score.local_score(self.table, name, []) for name in self.table.vocabulary.common_parents]
-        highest = max(_sum([*of_class, *stated]), _sum([*of_class, *shown]))
+        common = self.table.vocabulary.common_parents
+        class_scores = [proof.score.local_score(self.table, name, []) for name in common]
+        highest = max(_sum([*class_scores, *stated]), _sum([*class_scores, *shown]))
         if proof.largest is None:
             of_all = highest
         else:
             assert self._lists is not None
-            of_all = _sum([*of_class, *(max(float(own.scores[0]), own.beyond) for own in self._lists)])
+            of_all = _sum([*class_scores, *(max(float(own.scores[0]), own.beyond) for own in self._lists)])
         return (
             _sum([max(0.0, found - bound) for found, bound in zip(shown, stated, strict=True)]) <= self.slack
             and of_all <= certificate.upper_bound + self.slack
             and (of_all - total <= self.slack or not certificate.optimal)
-            and _sum([*of_class, *shown]) - structure.score <= proof.gap + self.slack
+            and _sum([*class_scores, *shown]) - structure.score <= proof.gap + self.slack
         )
 
     def _bound(self, component: Component) -> float:
@@ -267,20 +268,20 @@ class _Check:
             values = set_scorer(problem)(problem, threads, deadline, None)
             values = at_all_levels(problem, values, table, score, threads, deadline, None)
         for k, child in enumerate(order):
-            with_gap = (sets >> k << (k + 1)) | (sets & ((1 << k) - 1))
+            without_child = (sets >> k << (k + 1)) | (sets & ((1 << k) - 1))
             bits = {name: 1 << b for b, name in enumerate(order)}
             must = sum(bits[name] for name in self.constraints.required[child])
             must_not = sum(bits[name] for name in self.constraints.forbidden[child])
             admitted = np.flatnonzero(
-                (with_gap & must == must)
-                & (with_gap & must_not == 0)
-                & (np.bitwise_count(with_gap) <= self.constraints.max_parents)
+                (without_child & must == must)
+                & (without_child & must_not == 0)
+                & (np.bitwise_count(without_child) <= self.constraints.max_parents)
             )
             if values is not None:
-                best[k, admitted] = values[with_gap[admitted] | 1 << k] - values[with_gap[admitted]]
+                best[k, admitted] = values[without_child[admitted] | 1 << k] - values[without_child[admitted]]
                 continue
             for s in admitted:
-                parents = [name for name in order if with_gap[s] & bits[name]]
+                parents = [name for name in order if without_child[s] & bits[name]]
                 best[k, s] = score.local_score(table, child, [*table.vocabulary.common_parents, *parents])
         return _over_subsets(best)
 

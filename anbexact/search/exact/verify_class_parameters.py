@@ -61,18 +61,18 @@ def verify_fewest(structure: Structure, proof: Proof, table: DiscreteTable) -> b
         return False
     barred = {**constraints.forbidden, class_name: frozenset(within.vocabulary.features)}
     plan = Plan(within, proof.score, replace(constraints, forbidden=barred), thread_count(None), Deadline(), None)
-    of_class = proof.score.local_score(within, class_name, [])
+    class_score = proof.score.local_score(within, class_name, [])
     own = count - (within.vocabulary.arity(class_name) - 1)
     if not fits_lattice(plan):
         programme = OrderProgramme.scored(plan, class_name, None)
         best = None if programme is None else programme.best_map(Deadline(), inf)
         assert programme is not None  # there is no time limit
         assert best is not None
-        return programme.is_map(parents) and own == best.count and best.score - (total - of_class) <= slack
+        return programme.is_map(parents) and own == best.count and best.score - (total - class_score) <= slack
     families = Families.scored(plan, class_name, None)
     assert families is not None  # there is no time limit
     fewest, highest, is_map = _best_orders(families, parents, class_name, tie_tolerance(within))
-    return is_map and own == fewest and highest - (total - of_class) <= slack
+    return is_map and own == fewest and highest - (total - class_score) <= slack
 
 
 def _best_orders(
@@ -120,8 +120,8 @@ def _best_below(without_class: Floats, with_class: Floats, cost: Whole, toleranc
         taken = (gain > tolerance) | ((gain >= -tolerance) & (costs[:, 0] < costs[:, 1]))
         costs[:, 1] = np.where(taken, costs[:, 0], costs[:, 1])
         np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])
-    of_class = with_class > without_class + tolerance
-    return np.where(of_class, with_class, without_class), np.where(of_class, cost, 0)
+    has_class = with_class > without_class + tolerance
+    return np.where(has_class, with_class, without_class), np.where(has_class, cost, 0)
 
 
 def _allowed(

@@ -23,7 +23,7 @@ class Objective(Protocol):
     Attributes
     ----------
     total : float
-        Score of the graph that it was moved to, in nats.
+        Score of the current graph, in nats.
     scored : int
         Families, or structures, scored so far.
     """
@@ -35,7 +35,7 @@ class Objective(Protocol):
     def scored(self) -> int: ...
 
     def move_to(self, parents: Graph) -> bool:
-        """Score a graph; the gains are those from here. Returns False when time ran out."""
+        """Make a graph the current one, and score it. Returns False when time ran out."""
 
     def gains(self, admitted: Bools) -> Floats | None:
         """Return the gains of the admitted moves, -inf elsewhere, in nats; None if time ran out.
@@ -99,6 +99,7 @@ class Climb:
                 following = self.arcs.after(graph, move)
                 if following not in recent:
                     return following
+            # All moves of this gain lead to recent graphs: those of the next lower gain follow.
             gains = np.where(gains >= best - self.rounding, -np.inf, gains)
 
 
@@ -111,7 +112,7 @@ class Arcs:
     required, open : tuple of int
         The parents that a node must have, and those that it may have.
     max_parents : int
-        Most parents of a node.
+        Maximum number of parents of a node.
     """
 
     required: Graph

@@ -30,12 +30,12 @@ class Exchange:
     Attributes
     ----------
     out : tuple of families
-        Taken out.
+        The families that are removed.
     into : tuple of families
-        Put in, in any case.
+        The families that are inserted in any case.
     child : int
     parents : tuple of int
-        One or the other set of parents of the child.
+        Alternative sets of parents of the child.
     """
 
     out: tuple[Family, ...]
@@ -137,7 +137,7 @@ class ConditionalLikelihood:
 
 
 class ConditionalObjective:
-    """Conditional log likelihood, minus a price for every parameter, as something that can be climbed."""
+    """Conditional log likelihood, minus a price for every parameter, as the objective of a climb."""
 
     def __init__(
         self, table: DiscreteTable, score: StructureScore, threads: int, deadline: Deadline, progress: Progress | None
@@ -151,7 +151,7 @@ class ConditionalObjective:
         self.total = 0.0
 
     def move_to(self, parents: Graph) -> bool:
-        """Score a network; the gains are those from here. Returns False when time ran out."""
+        """Make a network the current one, and score it. Returns False when time ran out."""
         if self._deadline.passed:
             return False
         self._parents = parents

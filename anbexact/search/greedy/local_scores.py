@@ -13,7 +13,7 @@ from anbexact.search.greedy.climb import REVERSE
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
 FAMILIES_PER_BATCH = 20_000
-"""Families that are scored between two looks at the clock."""
+"""Number of families that are scored between two checks of the clock."""
 FAMILY_BYTES = 400
 """Memory that a move takes, with the local score that is kept."""
 
@@ -46,7 +46,7 @@ class LocalScores:
         return len(self._known)
 
     def move_to(self, parents: Graph) -> bool:
-        """Score a graph; the gains are those from here. Returns False when time ran out."""
+        """Make a graph the current one, and score it. Returns False when time ran out."""
         changed = [child for child, child_parents in enumerate(parents) if child_parents != self._parents[child]]
         scores = self._scores([(child, parents[child]) for child in changed], "families of a graph")
         if scores is None:

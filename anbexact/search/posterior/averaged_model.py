@@ -188,6 +188,18 @@ class AveragedModel(JointModel):
             for (ess, parents), share in found.items()
         )
 
+    def facts(self) -> dict[str, Any]:
+        """Return the equivalent sample sizes, how predictions are averaged, and the probabilities of arcs."""
+        shares = self.ess_shares
+        return {
+            "ess": float((shares * shares.index).sum()),
+            "ess_shares": shares,
+            "exact": self.exact,
+            "draws": self.averaging.draws,
+            "n_drawn": None if self.exact else lambda: len(self.members),
+            "arcs": lambda: self.arcs,
+        }
+
     @property
     def exact(self) -> bool:
         """Whether complete rows are predicted by the sum over all structures, not by draws."""
@@ -328,10 +340,10 @@ class AveragedPosterior:
         """Return ln P(c, observed cells), summed over all states of the missing cells."""
         columns, owners = [], []
         for r, row in enumerate(codes.T):
-            gaps = np.flatnonzero(row < 0)
-            for states in product(*(range(int(arities[k])) for k in gaps)):
+            missing = np.flatnonzero(row < 0)
+            for states in product(*(range(int(arities[k])) for k in missing)):
                 full = row.copy()
-                full[gaps] = states
+                full[missing] = states
                 columns.append(full)
                 owners.append(r)
         complete = np.array(columns, dtype=np.int16).reshape(len(columns), len(arities)).T

@@ -23,7 +23,8 @@ from anbexact.search.scoring.totals import class_of
 from anbexact.tables.table import DiscreteTable
 
 PARTS_A_WORKER = 4
-"""Parts of the rows for every worker: if their times differ, few workers wait at the end."""
+"""Number of parts of the rows for every worker: if parts take different times, workers then wait little at the
+end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,7 @@ def relearned_leave_one_out(
 
 @dataclass(frozen=True, eq=False)
 class _Learning:
-    """What is learned from; a worker that does several parts of the rows searches all of them only once."""
+    """The training data of all parts, so that a worker with several parts makes the search for all rows only once."""
 
     table: DiscreteTable
     ess: float
@@ -146,7 +147,7 @@ class _Learning:
 
 
 def _leave_out(learning: _Learning, rows: tuple[int, int]) -> list[Predicted]:
-    """Return what is learned without each of the rows from the first one until the last."""
+    """Return the results of learning without each of the rows from ``first`` up to ``last``."""
     first, end = rows
     left_out: list[Predicted | None] = [None] * (end - first)
     learner = learning.learner

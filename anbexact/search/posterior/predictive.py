@@ -32,7 +32,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 MOST_EXACT = {"orders": 14, "graphs": 7}
-"""Maximum number of features for which predictions sum over all networks, by the prior over them."""
+"""Maximum number of features for which predictions sum over all networks, for each prior."""
 BLOCK_BYTES = 1 << 26
 """Memory, in each thread, of the probabilities of all pairs of features that are in use at once."""
 

@@ -22,7 +22,7 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact.models.structure import parents_first
 from anbexact.search.exact.lattice import read_back, set_scorer, solve_sets
-from anbexact.search.exact.solution import ROUNDING
+from anbexact.search.exact.solution import TIE_SHARE
 from anbexact.search.posterior.families import check_fits
 from anbexact.search.posterior.setting import Setting
 from anbexact.search.scoring.set_scores import prepare
@@ -128,7 +128,7 @@ class Relearner:
             for k, mask in enumerate(sets):
                 weights[k] = self._of_all(mask)
                 weights[k, masks & mask == mask, class_] += 1.0
-            weights[:, np.arange(len(self.classes)), self.classes] -= 1.0
+            weights[:, np.arange(len(self.classes)), self.classes] -= 1.0  # every row is predicted without itself
             found.append(Joined(parents, self._posterior(parents, weights), own))
         return found
 
@@ -154,7 +154,7 @@ class Relearner:
             return {}
         totals = solve_sets(self.problem, scores, self.constraints, 1, Deadline(None), None)
         assert totals is not None
-        tolerance = ROUNDING * max(1.0, float(rows * np.log1p(rows)))
+        tolerance = TIE_SHARE * max(1.0, float(rows * np.log1p(rows)))
         return read_back(self.problem, scores, totals, self.constraints, 1, tolerance)
 
     def _sets(self, parents: FeatureParents) -> list[int]:
@@ -177,10 +177,10 @@ class Relearner:
         families = FamilyCells(above, children, self.arities[children], self.parameters[above | 1 << children])
         means = np.empty((len(order), self.n_classes))
         means_without(CodedRows(self.codes, self.classes, self.table.weights), t, masks, families, means)
-        of_class = self.class_weights + self.ess / self.n_classes
-        of_class[self.classes[t]] = self.class_weights[self.classes[t]] - 1.0 + self.ess / self.n_classes
+        class_counts = self.class_weights + self.ess / self.n_classes
+        class_counts[self.classes[t]] = self.class_weights[self.classes[t]] - 1.0 + self.ess / self.n_classes
         joint = np.zeros((1, self.n_classes))
-        for logs in np.log([*means, of_class / of_class.sum()]):
+        for logs in np.log([*means, class_counts / class_counts.sum()]):
             joint += logs
         normalise_rows(joint, PROBABILITY, np.empty(self.n_classes), np.empty(self.n_classes, dtype=np.int64))
         return np.asarray(joint[0])

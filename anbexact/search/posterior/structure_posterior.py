@@ -290,8 +290,8 @@ def _lattice_sums(setting: Setting, prior: str) -> OrderSums | GraphSums:
     n = len(setting.table.vocabulary.features)
     if prior == "graphs" and n > MOST_VARIABLES:
         raise ValueError(
-            f"prior='graphs' sums over all graphs in 4ⁿ steps, for up to {MOST_VARIABLES} variables, and "
-            f"here are {n}: use prior='orders', or select features first"
+            f"prior='graphs' sums over all graphs in 4ⁿ steps, for up to {MOST_VARIABLES} variables, not for {n}: "
+            "use prior='orders', or select features first"
         )
     sizes = np.arange(n)
     log_prior: Floats = np.zeros(n)

@@ -25,14 +25,14 @@ from anbexact.search.scoring.universal_sets import Mixture, mixture_of
 from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
-ROUNDING = 1e-12
-"""Scores that differ by less than this share of the score of naive Bayes, or of W ln W, count as equal."""
+TIED_GAINS = 1e-12
+"""Gains that differ by less than this share of the score of naive Bayes, or of W ln W, count as equal."""
 LARGEST_TABLE = 1 << 22
 """Maximum size of a contingency table in joint states (32 MB a thread); larger ones are left to the score."""
 BATCH_CELLS = 1 << 19
-"""Cells that are handed to ``family_scores`` at once (4 MB a thread, and a few times that within the score)."""
+"""Number of cells that ``family_scores`` gets at once (4 MB a thread, and a few times that within the score)."""
 TASK_STEPS = 20_000_000
-"""Rows times sets that are worked between two looks at the clock (tens of milliseconds)."""
+"""Number of rows times sets that are processed between two checks of the clock (tens of milliseconds)."""
 TABULATED_WEIGHTS = 256
 """Whole weights whose cell values are tabulated."""
 
@@ -153,7 +153,7 @@ class FamilyScorer:
         for part, own in table.parts_of(sets):
             if self.deadline.passed:
                 return None
-            place = np.full(len(self.names) + 1, -1)  # the last is that of -1
+            place = np.full(len(self.names) + 1, -1)  # the last one is for position -1
             for j, name in enumerate(part.vocabulary.names):
                 if name in self.names:
                     place[self.names.index(name)] = j
@@ -192,7 +192,7 @@ class FamilyScorer:
         children : (families,) int64
             Positions of the children.
         parents : (families, width) int64
-            Positions of the parents besides the class, ascending in every row.
+            Positions of the parents without the class, ascending in every row.
         """
         if len(children) == 0:
             return np.empty(0)
@@ -273,7 +273,7 @@ class PairScores:
 
     Attributes
     ----------
-    of_class : float
+    class_score : float
         local(class), in nats.
     alone : (n,) float64
         local(i | class), in nats.
@@ -285,7 +285,7 @@ class PairScores:
         Sets, or families, that were scored.
     """
 
-    of_class: float
+    class_score: float
     alone: Floats
     gains: Floats
     largest_term: float
@@ -294,7 +294,7 @@ class PairScores:
     @property
     def rounding(self) -> float:
         """Gains that differ by less than this count as equal."""
-        return ROUNDING * max(1.0, abs(self.of_class) + float(np.abs(self.alone).sum()), self.largest_term)
+        return TIED_GAINS * max(1.0, abs(self.class_score) + float(np.abs(self.alone).sum()), self.largest_term)
 
 
 def pair_scores(scorer: FamilyScorer, progress: Progress | None) -> PairScores | None:
@@ -324,12 +324,12 @@ def pair_scores(scorer: FamilyScorer, progress: Progress | None) -> PairScores |
         scores = scorer.set_scores(members, phase, progress)
         if scores is None:
             return None
-        of_class, with_class = float(scores[1] - scores[0]), scores[2 : 2 + n]
+        class_score, with_class = float(scores[1] - scores[0]), scores[2 : 2 + n]
         alone = with_class - scores[1]
         symmetric = scores[2 + n :] - with_class[earlier] - with_class[later] + scores[1]
         gains[earlier, later] = gains[later, earlier] = symmetric
-        return _checked(scorer, PairScores(of_class, alone, gains, largest, len(members)))
-    of_class = scorer.score.local_score(scorer.table, scorer.names[scorer.class_position], [])
+        return _checked(scorer, PairScores(class_score, alone, gains, largest, len(members)))
+    class_score = scorer.score.local_score(scorer.table, scorer.names[scorer.class_position], [])
     single = scorer.local_scores(features, np.empty((n, 0), dtype=np.int64), phase, None)
     if single is None:
         return None
@@ -343,7 +343,7 @@ def pair_scores(scorer: FamilyScorer, progress: Progress | None) -> PairScores |
     gains[parents, children] = scores - alone[children]
     if scorer.score.score_equivalent:
         gains[children, parents] = gains[parents, children]
-    return _checked(scorer, PairScores(of_class, alone, gains, largest, len(scores) + n + 1))
+    return _checked(scorer, PairScores(class_score, alone, gains, largest, len(scores) + n + 1))
 
 
 def _check_memory(n: int, symmetric: bool) -> None:
@@ -359,7 +359,7 @@ def _check_memory(n: int, symmetric: bool) -> None:
 def _checked(scorer: FamilyScorer, scores: PairScores) -> PairScores:
     """Return the scores; refuse scores that cannot be compared."""
     bad = ~np.isfinite(scores.alone)
-    if bad.any() or not np.isfinite(scores.of_class):
+    if bad.any() or not np.isfinite(scores.class_score):
         name = scorer.names[scorer.features[bad.argmax()] if bad.any() else scorer.class_position]
         raise ValueError(f"the score {scorer.score.name!r} of {name!r} given the class alone is not a finite number")
     bad_gains = np.isnan(scores.gains) | (scores.gains == np.inf)

@@ -21,11 +21,11 @@ from anbexact.scores.capabilities import is_mixed
 from anbexact.tables.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22
-"""Cell values of whole weights that are tabulated at most (32 MB), beyond the few that must be."""
+"""Maximum number of tabulated cell values of whole weights (32 MB), in addition to the few that are required."""
 DENSE_SLOTS, MOST_DENSE = 32, 5
 """Maximum number of joint states of the lowest features, which the walk omits, and of these features."""
 SETS_TIMES_ROWS = 27
-"""Binary logarithm of the sets times rows of one task, about: the clock is looked at between tasks."""
+"""Approximate binary logarithm of the number of sets times rows of a task; the clock is checked between tasks."""
 
 LEAST_SETS = 8
 """Binary logarithm of the minimum number of sets in a task: smaller tasks cost more to distribute than to do."""

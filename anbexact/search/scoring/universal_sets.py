@@ -32,7 +32,7 @@ class Batch:
     Attributes
     ----------
     sets : (sets,) int64
-        Which ones.
+        The positions of the sets among all.
     members : (sets * tuples, width) int64
         The positions, in the table of levels, of the members of every set at every tuple.
     log_measures : (sets, tuples) float64

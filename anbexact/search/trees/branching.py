@@ -169,7 +169,7 @@ def _learn(
             "learn_fan, FANClassifier)"
         )
     children = np.flatnonzero(parents >= 0)
-    total = pairs.of_class + float(pairs.alone.sum() + pairs.gains[parents[children], children].sum())
+    total = pairs.class_score + float(pairs.alone.sum() + pairs.gains[parents[children], children].sum())
     kind = "maximum spanning tree, among tree" if tree else "maximum branching, among forest"
     method = f"{kind} augmented naive Bayes{describe(constraints)}"
     certificate = Certificate(True, total, 0.0, pairs.scored, deadline.worked, method)

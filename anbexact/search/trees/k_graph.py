@@ -129,7 +129,7 @@ def learn_ckg(
         single = must or tuple(may)
         choices[child].offer([(parent,) for parent in single], pairs.gains[single, child])
     scored, complete = _score_larger_sets(scorer, candidates, choices, pairs.alone, int(k), progress)
-    total = pairs.of_class + float(pairs.alone.sum()) + sum(choice.best for choice in choices)
+    total = pairs.class_score + float(pairs.alone.sum()) + sum(choice.best for choice in choices)
     limits = describe(constraints)
     method = f"best consistent {int(k)}-graph of the optimal branching{limits}"
     bound = total

@@ -101,8 +101,8 @@ def ranked_parents(
     pairs = pair_scores(FamilyScorer(table, likelihood, thread_count(n_jobs), Deadline()), progress)
     if pairs is None:  # without a time limit, nothing else stops it
         raise KeyboardInterrupt
-    of_class = pairs.alone - [likelihood.local_score(table, feature, []) for feature in features]
-    order = _highest(of_class, range(len(features)), len(features), pairs.rounding)
+    informations = pairs.alone - [likelihood.local_score(table, feature, []) for feature in features]
+    order = _highest(informations, range(len(features)), len(features), pairs.rounding)
     return [
         (child, _highest(pairs.gains[:, child], order[:place], k, pairs.rounding))
         for place, child in enumerate(order)

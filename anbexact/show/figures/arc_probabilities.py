@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from anbexact.classifiers import AveragedClassifier
 from anbexact.search.posterior import StructurePosterior
 from anbexact.show.figures.networks import NetworkDisplay
 from anbexact.show.svg.network import Diagram, route
@@ -74,7 +73,7 @@ class ArcProbabilityDisplay(NetworkDisplay):
         TypeError
             If the classifier is not an average.
         """
-        if not isinstance(classifier, AveragedClassifier):
+        if not hasattr(type(classifier), "arcs_"):
             raise TypeError(
                 f"{type(classifier).__name__} is not an average of networks: pass an AveragedANBClassifier, or draw "
                 "the structure_posterior of its table by from_posterior"

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from anbexact._runtime.arrays import Floats
-from anbexact.classifiers.refitted import learned_network
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.scores import LL
 from anbexact.show.figures.display import BLUE, Display
+from anbexact.show.report.facts import learned_network
 from anbexact.show.svg.labels import plain
 from anbexact.show.svg.markup import shortened_apart
 from anbexact.tables.table import DiscreteTable
@@ -94,11 +95,11 @@ class InformationDisplay(Display):
         TypeError
             If the classifier has no network.
         """
-        network = learned_network(classifier)
-        if network is None:
+        model = learned_network(classifier)
+        if model is None:
             raise TypeError(f"{type(classifier).__name__} has no network: pass a fitted network classifier")
-        model = network.model_
-        reader = replace(network.reader_, vocabulary=model.discrete_vocabulary, cut_points=model.discrete_cut_points)
+        reader = first_table_classifier(classifier).reader_
+        reader = replace(reader, vocabulary=model.discrete_vocabulary, cut_points=model.discrete_cut_points)
         table = reader.table(X, y, sample_weight)
         return cls(table.vocabulary.features, pair_information(table), most).plot(ax)
 

@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 from anbexact._runtime.spread import spread
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import can_be_refitted
 from anbexact.compare.curves import NORMAL_95
 from anbexact.compare.folds import Data, Rows, prepare
 from anbexact.show.figures.display import BLUE, ORANGE, Display, legend
@@ -111,7 +112,7 @@ class LearningCurveDisplay(Display):
         TypeError
             If the estimator is not a network of this package.
         """
-        if not isinstance(estimator, NetworkClassifier):
+        if not can_be_refitted(estimator):
             raise TypeError(f"estimator must be a network classifier of anbexact, not {type(estimator).__name__}")
         if sizes is None:
             most = int(len(y) * (folds - 1) / folds)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from anbexact.classifiers.refitted import learned_network
 from anbexact.models.network.arc_strengths import strengths_by_arc
 from anbexact.show.figures.display import BLUE, Display
+from anbexact.show.report.facts import learned_network
 from anbexact.show.svg.labels import plain
 from anbexact.show.svg.network import Diagram, diagram, route
 
@@ -60,7 +60,7 @@ class NetworkDisplay(Display):
         if network is None:
             raise TypeError(f"{type(classifier).__name__} has no network to draw: pass a fitted network classifier")
         shown = classifier.structure_.without(classifier.vocabulary_.left_out)
-        return cls(diagram(shown, strengths_by_arc(network.model_))).plot(ax)
+        return cls(diagram(shown, strengths_by_arc(network))).plot(ax)
 
     @classmethod
     def from_structure(cls, structure: Structure, *, ax: Axes | None = None) -> Self:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Self
 
 import pandas as pd
 
-from anbexact.classifiers import PooledClassifier
 from anbexact.show.figures.display import BLUE, GREY, Display
 from anbexact.show.svg.labels import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from anbexact.classifiers import PooledClassifier
 
 
 class PoolDisplay(Display):
@@ -51,7 +52,7 @@ class PoolDisplay(Display):
         TypeError
             If it is not a pool.
         """
-        if not isinstance(pool, PooledClassifier):
+        if not hasattr(type(pool), "members_"):
             raise TypeError(f"{type(pool).__name__} is not a pool: only PooledClassifier has weights of members")
         return cls(pool.members_[["weight", "log_loss"]]).plot(ax)
 

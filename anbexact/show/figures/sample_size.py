@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats
-from anbexact.classifiers.refitted import learned_network
-from anbexact.models.network.network import TableNetwork
+from anbexact.models.network.network import Network
 from anbexact.scores import BDeu
 from anbexact.show.figures.display import BLUE, GREY, Display, legend
+from anbexact.show.report.facts import facts_of, learned_network
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LEAST, MOST, POINTS = 0.1, 1e3, 41
 
 
-def scores_by_sample_size(network: TableNetwork, ess: Floats) -> pd.Series[float]:
+def scores_by_sample_size(network: Network, ess: Floats) -> pd.Series[float]:
     """Return the BDeu score of a network's structure for each equivalent sample size, total in nats.
 
     Raises
@@ -83,12 +83,12 @@ class SampleSizeDisplay(Display):
             If its tables were given, not estimated.
         """
         network = learned_network(classifier)
-        if network is None or not isinstance(network.model_, TableNetwork):
+        facts = {} if network is None else facts_of(classifier)
+        if network is None or "measure" in facts:
             raise TypeError(f"{type(classifier).__name__} has no network with conditional tables")
         sizes = np.geomspace(LEAST, MOST, POINTS) if ess is None else np.asarray(ess, dtype=np.float64)
-        scores = scores_by_sample_size(network.model_, sizes)
-        named = network.score_name_ == "BDeu"
-        return cls(scores, network.ess_ if named else None).plot(ax)
+        scores = scores_by_sample_size(network, sizes)
+        return cls(scores, facts["ess"] if facts["score_name"] == "BDeu" else None).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         ax.semilogx(self.scores.index, self.scores, color=BLUE)

@@ -1,19 +1,17 @@
-"""Fitted classifiers: what is shown below scikit-learn's table of their parameters."""
+"""Fitted classifiers: what is shown below scikit-learn's table of their parameters, by the facts that they have."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from anbexact._runtime.units import counted
-from anbexact.classifiers import (
-    AveragedClassifier,
-    NetworkClassifier,
-    PooledClassifier,
-    RefittedClassifier,
-    TableClassifier,
-)
+from anbexact.classifiers import DiscreteClassifier
+from anbexact.models.structure import Structure
 from anbexact.show.notebook.averages import averaged_arcs
 from anbexact.show.notebook.by_type import html
 from anbexact.show.notebook.fragments import fragment, note, paragraph
 from anbexact.show.notebook.networks import network_picture, strengths_of, structure_facts
+from anbexact.show.report.facts import Facts, facts_of, other_facts
 from anbexact.show.svg.markup import Markup
 from anbexact.show.svg.tables import Cell, html_table, name_cell, number, share_bar
 
@@ -22,50 +20,50 @@ LEAST_SHOWN = 0.001
 
 
 @html.register
-def network_classifier_html(classifier: NetworkClassifier) -> Markup:
-    """Return the network of a classifier, its score and its certificate."""
-    return html(classifier.model_)
-
-
-@html.register
-def refitted_html(classifier: RefittedClassifier) -> Markup:
-    """Return the network of a classifier and a summary of its refit."""
-    model = classifier.logit_
-    first, *others = repr(model).split("\n")
-    structure = model.structure.without(model.vocabulary.left_out)
-    network = network_picture(structure, strengths_of(classifier.estimator_.model_))
-    return fragment(network, structure_facts(structure), paragraph(first), *(note(line) for line in others))
-
-
-@html.register
-def table_classifier_html(classifier: TableClassifier) -> Markup:
-    """Return how many classes and features a classifier has."""
+def classifier_html(classifier: DiscreteClassifier) -> Markup:
+    """Return what a classifier has learned: a network and its refit, an average of networks, or a pool."""
+    facts = facts_of(classifier)
+    if "structure" in facts:
+        return _network(classifier, facts)
+    if "arcs" in facts:
+        return _average(classifier, facts)
+    if "members" in facts:
+        return _pool(facts)
     vocabulary = classifier.vocabulary_
     n_features = counted(len(vocabulary.used), "feature")
-    return fragment(paragraph(f"{vocabulary.class_name}: {len(classifier.classes_)} classes, {n_features}."))
+    sizes = f"{vocabulary.class_name}: {len(classifier.classes_)} classes, {n_features}."
+    return fragment(paragraph(sizes), *map(note, other_facts(facts)))
 
 
-@html.register
-def average_html(classifier: AveragedClassifier) -> Markup:
+def _network(classifier: Any, facts: Facts) -> Markup:
+    """Return the network of a classifier, its score and its certificate, and a summary of its refit."""
+    model = classifier.model_
+    structure: Structure = classifier.structure_.without(model.vocabulary.left_out)
+    refit = repr(model).split("\n") if "refit" in facts else []
+    return fragment(
+        network_picture(structure, strengths_of(model.learned)),
+        structure_facts(structure),
+        *map(paragraph, refit[:1]),
+        *map(note, refit[1:]),
+    )
+
+
+def _average(classifier: DiscreteClassifier, facts: Facts) -> Markup:
     """Return what an average of networks consists of, and the probabilities of its arcs."""
     vocabulary = classifier.vocabulary_
-    how = (
-        "the sum over all networks"
-        if classifier.exact_
-        else f"{classifier.draws:,} networks drawn from the posterior"
-    )
-    shares = classifier.ess_shares_[classifier.ess_shares_ > LEAST_SHOWN].sort_values(ascending=False)
+    how = "the sum over all networks" if facts["exact"] else f"{facts['draws']:,} networks drawn from the posterior"
+    shares = facts["ess_shares"]
+    shares = shares[shares > LEAST_SHOWN].sort_values(ascending=False)
     sizes = ", ".join(f"{size:g} ({share:.1%})" for size, share in shares.items())
     text = f"{vocabulary.class_name}: complete rows are predicted by {how}; equivalent sample sizes: {sizes}."
-    arcs = averaged_arcs(classifier.arcs_, vocabulary.used, vocabulary.class_name, augmented=True)
+    arcs = averaged_arcs(facts["arcs"](), vocabulary.used, vocabulary.class_name, augmented=True)
     return fragment(paragraph(text), arcs)
 
 
-@html.register
-def pool_html(pool: PooledClassifier) -> Markup:
+def _pool(facts: Facts) -> Markup:
     """Return the members of a pool, the heaviest first, with bars of their weights."""
-    members = pool.members_.sort_values("weight", ascending=False, kind="stable")
-    most = float(pool.weights_.max())
+    members = facts["members"].sort_values("weight", ascending=False, kind="stable")
+    most = max(facts["weights"].values())
     rows = [
         [
             name_cell(name),
@@ -76,5 +74,5 @@ def pool_html(pool: PooledClassifier) -> Markup:
         ]
         for name, of in members.iterrows()
     ]
-    caption = f"A pool of {len(pool.weights_):,} members; log loss in nats per held-out row"
+    caption = f"A pool of {len(facts['weights']):,} members; log loss in nats per held-out row"
     return fragment(html_table(["member", "weight", "", "log loss", "outcome"], rows, caption))

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from anbexact._runtime.displayed import DisplayedFrame
-from anbexact.compare.metrics import BASELINE
 from anbexact.compare.recommendation import Comparison, Recommendation
+from anbexact.show.measures import MEASURES, measured_rows
 from anbexact.show.notebook.by_type import html
 from anbexact.show.notebook.fragments import fragment, note, paragraph
 from anbexact.show.svg.markup import Markup, joined
 from anbexact.show.svg.tables import Cell, html_table, name_cell, number, share_bar, signed_bar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-MEASURES: dict[str, tuple[str, int, Callable[[list[float]], float] | None]] = {
-    "accuracy": ("accuracy", 4, max),
-    "log_loss": ("log loss", 4, min),
-    "brier": ("Brier", 4, min),
-    "calibration_error": ("ECE", 4, min),
-    "parameters": ("parameters", 0, None),
-    "fit_seconds": ("fit s", 3, None),
-}
-"""Columns of a comparison: heading, decimals, and which value is best."""
 
 
 class FeatureFrame(DisplayedFrame):
@@ -52,28 +38,20 @@ def comparison_html(frame: Comparison) -> Markup:
 
 def comparison_table(frame: pd.DataFrame, caption: str) -> Markup:
     """Return the measures of a comparison as a table, and how to read them."""
-    shown = {name: of for name, of in MEASURES.items() if name in frame}
-    judged = frame.drop(BASELINE, errors="ignore")
-    best = {
-        name: number(choose(values), digits) if choose and (values := judged[name].dropna().tolist()) else ""
-        for name, (_, digits, choose) in shown.items()
-    }
+    shown = [name for name in MEASURES if name in frame and name != "cll"]
     losses = frame["log_loss"].tolist() if "log_loss" in frame else []
     most = max((loss for loss in losses if math.isfinite(loss)), default=1.0)
-    table = []
-    for model, measured in frame.iterrows():
+    table: list[list[object]] = []
+    for k, (model, measured) in enumerate(measured_rows(frame, shown, number)):
         cells: list[object] = [name_cell(model)]
-        for name, (_, digits, _) in shown.items():
-            text = number(float(measured[name]), digits)
-            star = model != BASELINE and bool(best[name]) and text == best[name]
-            spread = float(measured.get("accuracy_se", math.nan)) if name == "accuracy" else math.nan
-            cells.append(Cell(text if math.isnan(spread) else f"{text} ± {spread:.4f}", best=star))
+        for name, cell in zip(shown, measured, strict=True):
+            cells.append(Cell(cell.text, best=cell.best))
             if name == "log_loss":
-                cells.append(Cell(share_bar(float(measured[name]), most, 70.0)))
+                cells.append(Cell(share_bar(float(losses[k]), most, 70.0)))
         table.append(cells)
     headings = ["model"]
-    for name, (heading, _, _) in shown.items():
-        headings += [heading, ""] if name == "log_loss" else [heading]
+    for name in shown:
+        headings += [MEASURES[name].heading, ""] if name == "log_loss" else [MEASURES[name].heading]
     explained = (
         "Bold: best. ±: standard error over folds. Log loss: nats per row. Brier: summed over classes, 0 to 2. ECE: "
         "expected calibration error of the predicted class. Parameters and seconds to fit are means over folds."

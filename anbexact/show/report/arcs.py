@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
-from anbexact.classifiers.refitted import learned_network
 from anbexact.models.network.arc_strengths import ArcStrength, arc_strengths
+from anbexact.show.report.facts import learned_network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,4 +50,4 @@ def arc_report(classifier: NetworkClassifier | RefittedClassifier) -> pd.DataFra
     network = learned_network(classifier)
     if network is None:
         raise TypeError(f"{type(classifier).__name__} has no network, and so no arcs")
-    return pd.DataFrame(arc_strengths(network.model_), columns=list(ArcStrength._fields))
+    return pd.DataFrame(arc_strengths(network), columns=list(ArcStrength._fields))

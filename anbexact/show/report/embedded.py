@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -12,8 +12,7 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats
 from anbexact.explanations.background import distributions
-from anbexact.models.a2de import A2DE
-from anbexact.models.aode import AODE, PairCounts
+from anbexact.models.estimator_average import AnDE
 from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import Counts, FamilyCounts
@@ -82,7 +81,7 @@ def described_terms(source: FamilySum, network: TableNetwork) -> list[dict[str, 
     return terms
 
 
-def described_average(model: AODE | A2DE) -> dict[str, Any]:
+def described_average(model: AnDE) -> dict[str, Any]:
     """Return an average of estimators as the page reads it: weights of joint states, and what is added to each.
 
     ``average.tables`` has the class, every set of as many features as an estimator depends on, and every set of one
@@ -92,16 +91,16 @@ def described_average(model: AODE | A2DE) -> dict[str, Any]:
     found = _variables(vocabulary, vocabulary.class_name)
     place = {name: k for k, name in enumerate(vocabulary.names)}
     places = [place[name] for name in vocabulary.features]
-    pairs = pairs_of(model)
+    pairs = model.pairs
     s = pairs.n_classes
     tables = []
-    for features in (chosen for size in _sizes(model) for chosen in combinations(range(len(places)), size)):
-        weights = _joint_weights(model, features)
+    for features in (chosen for size in model.set_sizes for chosen in combinations(range(len(places)), size)):
+        weights = model.joint_weights(features)
         prior = model.ess / (s * prod(weights.shape[:-1]))
         tables.append({"scope": [places[i] for i in features], "prior": prior, **_numbers("weights", weights)})
-    admitted = pairs.admitted(model.min_weight if isinstance(model, AODE) else 0.0)
+    admitted = model.admitted
     found["average"] = {
-        "dependence": dependence_of(model),
+        "dependence": model.class_posterior.dependence,
         "tables": tables,
         "admitted": {
             str(places[i]): admitted[pairs.offsets[i] : pairs.offsets[i + 1]].tolist() for i in range(len(places))
@@ -110,26 +109,16 @@ def described_average(model: AODE | A2DE) -> dict[str, Any]:
     return found
 
 
-def average_bytes(model: AODE | A2DE) -> int:
+def average_bytes(model: AnDE) -> int:
     """Return how much of a page :func:`described_average` takes at most."""
-    arities = pairs_of(model).arities.tolist()
-    cells = sum(prod(chosen) for size in _sizes(model) for chosen in combinations(arities, size))
-    return in_base64(8 * cells * pairs_of(model).n_classes)
+    arities = model.pairs.arities.tolist()
+    cells = sum(prod(chosen) for size in model.set_sizes for chosen in combinations(arities, size))
+    return in_base64(8 * cells * model.pairs.n_classes)
 
 
 def table_bytes(network: TableNetwork) -> int:
     """Return how much of a page the tables of a network take."""
     return sum(in_base64(8 * table.values.size) for table in network.tables.values())
-
-
-def pairs_of(model: AODE | A2DE) -> PairCounts:
-    """Return the counts of pairs of an average of estimators."""
-    return model.counts if isinstance(model, AODE) else model.counts.pairs
-
-
-def dependence_of(model: AODE | A2DE) -> int:
-    """Return how many features the others depend on in every estimator."""
-    return model.class_posterior.dependence
 
 
 def in_base64(size: int) -> int:
@@ -140,25 +129,6 @@ def in_base64(size: int) -> int:
 def text_of(value: object) -> str:
     """Return a name or a state as the page shows it."""
     return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(value)) or "''"
-
-
-def _sizes(model: AODE | A2DE) -> Sequence[int]:
-    """Return the numbers of features of the tables of an average."""
-    dependence = dependence_of(model)
-    return range(0 if dependence == 1 else dependence, dependence + 2)
-
-
-def _joint_weights(model: AODE | A2DE, features: Sequence[int]) -> Floats:
-    """Return the weights of the joint states of features, ascending, and the class."""
-    pairs = pairs_of(model)
-    if not features:
-        return pairs.of_class
-    if len(features) == 1:
-        return pairs.alone[pairs.offsets[features[0]] : pairs.offsets[features[0] + 1]]
-    if len(features) == 2:
-        return pairs.dense(*features)
-    assert isinstance(model, A2DE)
-    return model.counts.dense(*reversed(features)).transpose(2, 1, 0, 3)
 
 
 def _variables(vocabulary: Vocabulary, class_name: Hashable) -> dict[str, Any]:

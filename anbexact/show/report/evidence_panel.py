@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anbexact.classifiers import AveragedClassifier, DiscreteClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers import DiscreteClassifier
 from anbexact.explanations.decisions import Costs, costs_given
 from anbexact.files.atomic import write_atomically
-from anbexact.models.a2de import A2DE
-from anbexact.models.aode import AODE
 from anbexact.models.network.network import TableNetwork
 from anbexact.show.report.embedded import average_bytes, described, described_average, in_base64, table_bytes, text_of
 from anbexact.show.report.page.page import page
@@ -74,9 +72,10 @@ def panel(
 
 def write_panel(classifier: DiscreteClassifier, path: str | Path, costs: Costs | None = None) -> None:
     """Write a panel that starts with costs, as they were read; see :func:`panel`."""
-    found = panel_or_reason(classifier, MOST_BYTES, costs)
-    if not isinstance(found, Markup):
-        raise (TypeError if isinstance(classifier, AveragedClassifier) else ValueError)(found)
+    try:
+        found = _panel(classifier, MOST_BYTES, costs)
+    except (MemoryError, TypeError, ValueError) as error:
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(_reason(error)) from error
     title = f"{classifier.vocabulary_.class_name}: evidence and probabilities"
     text = page(title, [("panel", "Choose what is known", found)], with_panel=True, contents=False)
     write_atomically(Path(path), text, "utf-8")
@@ -88,20 +87,26 @@ def panel_or_reason(classifier: DiscreteClassifier, most_bytes: int, costs: Cost
     The panel starts with ``costs``, if they are given; else every wrong decision costs 1.
     """
     try:
-        model = classifier.model_ if isinstance(classifier, TableClassifier) else None
-        if isinstance(model, AODE | A2DE):
-            check_size(average_bytes(model), most_bytes)
-            return _markup(described_average(model), costs)
-        return _of_network(classifier, panel_network(classifier, most_bytes), most_bytes, costs)
-    except TooLargeForPageError as error:
-        if most_bytes >= MOST_BYTES:
-            return f"An evidence panel is not available: {error}."
+        return _panel(classifier, most_bytes, costs)
+    except (MemoryError, TypeError, ValueError) as error:
+        if not isinstance(error, TooLargeForPageError) or most_bytes >= MOST_BYTES:
+            return _reason(error)
         return (
             f"The evidence panel is left out here, because {error}. The command 'anbexact panel' writes a page of "
             f"its own for up to {MOST_BYTES / 1e6:,.0f} MB."
         )
-    except (MemoryError, TypeError, ValueError) as error:
-        return f"An evidence panel is not available: {error}."
+
+
+def _reason(error: Exception) -> str:
+    return f"An evidence panel is not available: {error}."
+
+
+def _panel(classifier: DiscreteClassifier, most_bytes: int, costs: Costs | None) -> Markup:
+    """Return the panel of a classifier; raise an error that says why there is none."""
+    if (estimators := classifier.model_.estimators) is not None:
+        check_size(average_bytes(estimators), most_bytes)
+        return _markup(described_average(estimators), costs)
+    return _of_network(classifier, panel_network(classifier, most_bytes), most_bytes, costs)
 
 
 def _of_network(
@@ -111,7 +116,7 @@ def _of_network(
     room = most_bytes - table_bytes(network)
     remarks = remarks_on(classifier, network)
     totals = sum(in_base64(4 * table.values[0].size) for table in network.tables.values())
-    drawable = isinstance(classifier, NetworkClassifier) and classifier.model_.grounds.smoothing is not None
+    drawable = classifier.model_.has_table_posterior
     intervals = drawable and totals <= room
     if drawable and not intervals:
         remarks.append("Intervals are left out here: what they need would take too much of the page.")

@@ -1,155 +1,71 @@
-"""What a fitted classifier has learned: as values for JSON, and as lines for a terminal, by its type."""
+"""What a fitted classifier has learned: as values for JSON, and as lines for a terminal, by the facts that it has."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from functools import singledispatch
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from anbexact.classifiers import (
-    A2DEClassifier,
-    AODEClassifier,
-    AveragedClassifier,
-    DiscreteClassifier,
-    MeasuredClassifier,
-    NetworkClassifier,
-    PooledClassifier,
-    RefittedClassifier,
-    TableClassifier,
-)
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact.classifiers import DiscreteClassifier
 from anbexact.classifiers.fitted_pool import first_table_classifier
-from anbexact.models.logit.refit import Refit
-from anbexact.models.network.density_network import DensityNetwork
-from anbexact.models.smooth.refit import SmoothRefit
+from anbexact.models.estimator_average import AnDE
+from anbexact.models.network.network import Network
 from anbexact.models.smooth.terms import strengths_text
+from anbexact.models.structure import Structure
+from anbexact.scores import Universal
 from anbexact.show.report.text import MOST_LINES, print_cells, print_wrapped
 from anbexact.tables.cuts import Cuts, cut_texts
 from anbexact.tables.vocabulary import Vocabulary
 
+Facts = Mapping[str, Any]
+"""What there is to say of a classifier, by the names that :meth:`anbexact.models.model.Model.facts` explains."""
+
 LEAST_JOINED = 0.5
 """Pairs of features that an average joins with this probability or more are printed."""
+OF_ESTIMATORS = ("ess", "smoothing", "parameters", "score_name", "members")
+"""Facts of a model of which the estimator may know more, as fitted attributes."""
 
-# ---- values for JSON
+
+def learned_network(classifier: Any) -> Network | None:
+    """Return the network that a fitted classifier has learned; None if it has none."""
+    if hasattr(classifier, "fit"):
+        check_is_fitted(classifier)
+    return getattr(getattr(classifier, "model_", None), "learned", None)
 
 
-@singledispatch
-def facts(classifier: DiscreteClassifier) -> dict[str, Any]:
-    """Return what was learned, for JSON; scores in nats, total.
-
-    ``@facts.register`` adds a type of classifier; a type that is not registered has the facts of its base.
-    """
-    vocabulary = classifier.vocabulary_
-    return {
+def facts_of(classifier: DiscreteClassifier) -> dict[str, Any]:
+    """Return what there is to say: how the rows were read, and the facts of the model; scores in nats, total."""
+    reading = first_table_classifier(classifier)
+    vocabulary = reading.vocabulary_
+    found = {
         "class": vocabulary.class_name,
-        "classes": classifier.classes_.tolist(),
+        "classes": reading.classes_.tolist(),
         "features": list(vocabulary.features),
-        "cut_points": _cut_points(classifier.cut_points_, vocabulary),
+        "cut_points": reading.cut_points_,
         "groups": {name: list(map(list, groups)) for name, groups in vocabulary.groups.items()},
+        **_reading(reading),
+        "em": getattr(reading, "em_", None),
+        **classifier.model_.facts(),
     }
+    for name in OF_ESTIMATORS:
+        if name in found:
+            known = getattr(reading, f"{name}_", found[name])
+            found[name] = getattr(classifier, f"{name}_", known)
+    found["cut_points"] = _cut_points(found["cut_points"], vocabulary)
+    return {name: value for name, value in found.items() if value is not None}
 
 
-@facts.register
-def _facts_of_a_table(classifier: TableClassifier) -> dict[str, Any]:
-    """How the columns were read."""
-    read = {"missing_as_states": missing_as_states(classifier), "dropped": classifier.dropped_}
-    return {**facts.dispatch(DiscreteClassifier)(classifier), **read}
-
-
-@facts.register
-def _facts_of_aode(classifier: AODEClassifier) -> dict[str, Any]:
-    return {**_facts_of_a_table(classifier), "ess": classifier.ess_, "min_weight": classifier.min_weight_}
-
-
-@facts.register
-def _facts_of_a2de(classifier: A2DEClassifier) -> dict[str, Any]:
-    return {**_facts_of_a_table(classifier), "ess": classifier.ess_}
-
-
-@facts.register
-def _facts_of_an_average(classifier: AveragedClassifier) -> dict[str, Any]:
-    """Equivalent sample sizes, and arcs with their probabilities."""
-    return {
-        **_facts_of_a_table(classifier),
-        "ess": classifier.ess_,
-        "ess_shares": {f"{ess:g}": float(share) for ess, share in classifier.ess_shares_.items()},
-        "exact": classifier.exact_,
-        "arcs": [
-            {"parent": str(row.parent), "child": str(row.child), "probability": row.probability}
-            for row in classifier.arcs_.itertuples()
-        ],
-    }
-
-
-@facts.register
-def _facts_of_a_network(classifier: NetworkClassifier) -> dict[str, Any]:
-    return _network(classifier, {"ess": classifier.ess_, "smoothing": classifier.smoothing_})
-
-
-@facts.register
-def _facts_of_densities(classifier: MeasuredClassifier) -> dict[str, Any]:
-    model = classifier.model_
-    if not isinstance(model, DensityNetwork):
-        return _facts_of_a_network(classifier)
-    levels = {
-        name: dict(zip(map(str, density.variables), density.most_probable, strict=True))
-        for name, density in model.densities.items()
-    }
-    cut_points = _cut_points(model.discrete_cut_points, model.vocabulary)
-    return _network(classifier, {"cut_points": cut_points, "levels": levels, "level_cost": classifier.level_cost_})
-
-
-def _network(classifier: NetworkClassifier, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of the tables or densities, the arcs, the score and its certificate."""
-    structure = classifier.structure_
-    return {
-        **_facts_of_a_table(classifier),
-        **settings,
-        "edges": structure.edges,
-        "feature_edges": structure.feature_edges,
-        "score_name": classifier.score_name_,
-        "score": structure.score,
-        "certificate": structure.certificate.statement(),
-    }
-
-
-@facts.register
-def _facts_of_a_refit(classifier: RefittedClassifier) -> dict[str, Any]:
-    """The network as it was learned, and the refit; log likelihoods in nats, total."""
-    model = classifier.logit_
-    assert model.refitted is not None
-    refit = {
-        "l2": model.refitted.l2,
-        "coefficients": model.n_parameters,
-        "conditional_log_likelihood": model.refitted.fit.log_likelihood,
-        "converged": model.refitted.fit.converged,
-        "equivalent_to_network": model.equivalent,
-        **_smoothing(model.refitted),
-    }
-    return {**facts(classifier.estimator_), "refit": refit}
-
-
-def _smoothing(refitted: Refit) -> dict[str, Any]:
-    """Return the strengths of a smooth refit, and its effective degrees of freedom."""
-    if not isinstance(refitted, SmoothRefit):
+def _reading(estimator: Any) -> dict[str, Any]:
+    """Return which features have a state for missing cells, and which columns were left out, if that is known."""
+    if not hasattr(estimator, "dropped_"):
         return {}
-    strengths = {
-        kind: {str(name): value for name, value in strength.items()} if isinstance(strength, Mapping) else strength
-        for kind, strength in refitted.smoothness.settings.items()
-    }
-    return {"smoothing": strengths, "effective_degrees_of_freedom": sum(refitted.effective_degrees)}
-
-
-@facts.register
-def _facts_of_a_pool(classifier: PooledClassifier) -> dict[str, Any]:
-    """Members, weights and biases; log losses in nats per row."""
-    return {
-        **_facts_of_a_table(first_table_classifier(classifier)),
-        "cut_points": _cut_points(classifier.cut_points_, classifier.vocabulary_),
-        "members": classifier.members_.reset_index().to_dict(orient="records"),
-        "biases": dict(zip(map(str, classifier.classes_.tolist()), classifier.biases_.tolist(), strict=True)),
-        "ridge": float(classifier.ridge_),
-    }
+    own = estimator.vocabulary_.own_missing
+    rules = estimator.handle_missing_.items()
+    missing = [name for name, rule in rules if rule == "own_state" and name in own]
+    return {"missing_as_states": missing, "dropped": estimator.dropped_}
 
 
 def _cut_points(cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary) -> dict[Hashable, list[Any]]:
@@ -161,50 +77,90 @@ def _cut_points(cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary) -> 
     }
 
 
-def missing_as_states(classifier: TableClassifier) -> list[Hashable]:
-    """Return the features that have a state for missing cells."""
-    own = classifier.vocabulary_.own_missing
-    return [name for name, rule in classifier.handle_missing_.items() if rule == "own_state" and name in own]
+# ---- values for JSON
+
+
+def facts(classifier: DiscreteClassifier) -> dict[str, Any]:
+    """Return what was learned, for JSON; scores in nats, total."""
+    found: dict[str, Any] = {}
+    for name, value in facts_of(classifier).items():
+        found |= WRITTEN[name](value) if name in WRITTEN else {name: _computed(value)}
+    return found
+
+
+def _computed(value: Any) -> Any:
+    """Return a fact; one that takes long is a function."""
+    return value() if callable(value) else value
+
+
+def _structure(structure: Structure) -> dict[str, Any]:
+    return {
+        "edges": structure.edges,
+        "feature_edges": structure.feature_edges,
+        "score_name": None,
+        "score": structure.score,
+        "certificate": structure.certificate.statement(),
+    }
+
+
+def _arcs(arcs: Callable[[], pd.DataFrame]) -> dict[str, Any]:
+    shown = [
+        {"parent": str(row.parent), "child": str(row.child), "probability": row.probability}
+        for row in arcs().itertuples()
+    ]
+    return {"arcs": shown}
+
+
+def _refit(refit: Facts) -> dict[str, Any]:
+    return {"refit": {name: _computed(value) for name, value in refit.items() if name not in ("chosen", "complaint")}}
+
+
+def _nothing(_: Any) -> dict[str, Any]:
+    return {}
+
+
+WRITTEN: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "structure": _structure,
+    "ess_shares": lambda shares: {"ess_shares": {f"{ess:g}": float(share) for ess, share in shares.items()}},
+    "arcs": _arcs,
+    "refit": _refit,
+    "members": lambda members: {"members": members.reset_index().to_dict(orient="records")},
+    **dict.fromkeys(("em", "parameters", "measure", "estimators", "draws", "n_drawn", "weights"), _nothing),
+}
+"""How facts are written to JSON, if not as they are."""
 
 
 # ---- lines for a terminal
 
 
-@singledispatch
-def sample_sizes(_classifier: DiscreteClassifier) -> str:
+def sample_sizes(classifier: DiscreteClassifier) -> str:
     """Return the equivalent sample sizes of score and tables as text, or what replaces them, if anything."""
-    return ""
+    return sizes_text(facts_of(classifier))
 
 
-@sample_sizes.register(AODEClassifier)
-@sample_sizes.register(A2DEClassifier)
-def _size_of_a_mixture(classifier: AODEClassifier | A2DEClassifier) -> str:
-    return f"equivalent sample size {classifier.ess_:.4g}"
+def sizes_text(found: Facts) -> str:
+    """Return how tables are estimated, for :func:`sample_sizes`."""
+    if "measure" in found:
+        return _measure(found["measure"], found["cut_points"])
+    if "ess" not in found:
+        return "tables given" if "structure" in found else ""
+    ess = f"equivalent sample size {found['ess']:.4g}"
+    if "ess_shares" in found:
+        several = len(found["ess_shares"]) > 1
+        return f"equivalent sample size averaged, mean {found['ess']:.4g}" if several else ess
+    if "structure" not in found:
+        return ess
+    in_score = found["score_name"] in ("BDeu", "BDs")
+    if found["parameters"] != "eap":
+        tables = f"tables by {found['parameters']}"
+        return f"{ess}, {tables}" if in_score else tables
+    if not in_score or found["smoothing"] == found["ess"]:
+        return f"equivalent sample size {found['smoothing']:.4g}"
+    return f"{ess}, {found['smoothing']:.4g} in the tables"
 
 
-@sample_sizes.register
-def _size_of_an_average(classifier: AveragedClassifier) -> str:
-    averaged = "equivalent sample size averaged, mean" if classifier.ess == "auto" else "equivalent sample size"
-    return f"{averaged} {classifier.ess_:.4g}"
-
-
-@sample_sizes.register
-def _sizes_of_a_network(classifier: NetworkClassifier) -> str:
-    model = classifier.model_
-    if isinstance(model, DensityNetwork):
-        return _measure(model)
-    in_score = classifier.score_name_ in ("BDeu", "BDs")
-    if classifier.parameters != "eap":
-        tables = f"tables by {classifier.parameters}"
-        return f"equivalent sample size {classifier.ess_:.4g}, {tables}" if in_score else tables
-    if not in_score or classifier.smoothing_ == classifier.ess_:
-        return f"equivalent sample size {classifier.smoothing_:.4g}"
-    return f"equivalent sample size {classifier.ess_:.4g}, {classifier.smoothing_:.4g} in the tables"
-
-
-def _measure(model: DensityNetwork) -> str:
+def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -> str:
     """Return a description of a universal measure: its levels, and the cells of the most probable ones."""
-    measure, cut_points = model.measure, model.discrete_cut_points
     name = "universal measure" if measure.epsilon is None else f"universal measure (epsilon {measure.epsilon:g})"
     if not cut_points:
         return f"{name}, all columns discrete"
@@ -214,51 +170,48 @@ def _measure(model: DensityNetwork) -> str:
     return f"{name} of up to {finest} level{'s' * (finest > 1)}, {of_column} cells at the most probable"
 
 
-@sample_sizes.register
-def _sizes_of_a_refit(classifier: RefittedClassifier) -> str:
-    return sample_sizes(classifier.estimator_)
-
-
-def print_reading(classifier: TableClassifier) -> None:
+def print_reading(classifier: DiscreteClassifier) -> None:
     """Print which columns were left out, and which have a state for missing cells."""
-    if classifier.dropped_:
-        dropped = "; ".join(f"{name} ({reason.partition(':')[0]})" for name, reason in classifier.dropped_.items())
-        print_wrapped(f"left out because they look like identifiers: {dropped}")
-    own = missing_as_states(classifier)
-    if own:
+    found = _reading(first_table_classifier(classifier))
+    if dropped := found.get("dropped"):
+        reasons = "; ".join(f"{name} ({reason.partition(':')[0]})" for name, reason in dropped.items())
+        print_wrapped(f"left out because they look like identifiers: {reasons}")
+    if own := found.get("missing_as_states"):
         print_wrapped(f"a missing cell is a state of its own in: {_names(own)}")
 
 
-@singledispatch
 def print_learned(classifier: DiscreteClassifier) -> None:
-    """Print what was learned: structure and certificate, members and weights, refit.
-
-    ``@print_learned.register`` adds a type of classifier; for a type that is not registered, as its base is printed.
-    """
-
-
-@print_learned.register
-def _print_aode(classifier: AODEClassifier) -> None:
-    admitted = classifier.counts_.admitted(classifier.min_weight_)
-    vocabulary = classifier.vocabulary_
-    print(f"{vocabulary.class_name} and one feature -> every other feature, averaged over {len(vocabulary.features)}")
-    weight = f"training weight {classifier.min_weight_:g} or more"
-    print(f"the one feature takes {admitted.sum():,} of {len(admitted):,} states, those of {weight}")
+    """Print what was learned: structure and certificate, members and weights, refit."""
+    found = facts_of(classifier)
+    for name, show in PRINTED.items():
+        if name in found:
+            show(found)
+    for line in other_facts(found):
+        print_wrapped(line)
 
 
-@print_learned.register
-def _print_a2de(classifier: A2DEClassifier) -> None:
-    vocabulary = classifier.vocabulary_
-    n_pairs = math.comb(len(vocabulary.features), 2)
-    print(f"{vocabulary.class_name} and two features -> every other feature, averaged over {n_pairs:,} pairs")
+def other_facts(found: Facts) -> list[str]:
+    """Return the facts that have no form of their own, as lines."""
+    return [f"{name.replace('_', ' ')}: {_computed(value)}" for name, value in found.items() if name not in SHOWN]
 
 
-@print_learned.register
-def _print_average(classifier: AveragedClassifier) -> None:
+def _print_estimators(found: Facts) -> None:
+    """Print what an average of estimators consists of."""
+    average: AnDE = found["estimators"]
+    features = ("one feature", "two features")[average.order - 1]
+    n_features = len(average.vocabulary.features)
+    number = f"{n_features:,}" if average.order == 1 else f"{math.comb(n_features, 2):,} pairs"
+    print(f"{found['class']} and {features} -> every other feature, averaged over {number}")
+    if "min_weight" in found:
+        admitted, weight = average.admitted, f"training weight {found['min_weight']:g} or more"
+        print(f"the one feature takes {admitted.sum():,} of {len(admitted):,} states, those of {weight}")
+
+
+def _print_arcs(found: Facts) -> None:
     """Print how predictions are averaged, and the pairs of features that are joined with probability 1/2 or more."""
-    how = "sums over all networks" if classifier.exact_ else f"{len(classifier.model_.members):,} drawn networks"
-    print(f"{classifier.vocabulary_.class_name} -> every feature; predictions are {how}")
-    arcs = classifier.arcs_
+    how = "sums over all networks" if found["exact"] else f"{found['n_drawn']():,} drawn networks"
+    print(f"{found['class']} -> every feature; predictions are {how}")
+    arcs = found["arcs"]()
     joined = arcs[arcs["adjacent"] >= LEAST_JOINED].sort_values("adjacent", ascending=False, kind="stable")
     pairs: dict[frozenset[Any], str] = {}
     for row in joined.itertuples():
@@ -271,10 +224,9 @@ def _print_average(classifier: AveragedClassifier) -> None:
         print(line)
 
 
-@print_learned.register
-def _print_network(classifier: NetworkClassifier) -> None:
+def _print_structure(found: Facts) -> None:
     """Print the arcs of the class and between features, the score and the certificate."""
-    structure = classifier.structure_
+    structure: Structure = found["structure"]
     arcs: dict[Hashable, list[str]] = {}
     for parent, child in structure.feature_edges:
         arcs.setdefault(child, []).append(str(parent))
@@ -299,53 +251,61 @@ def _print_network(classifier: NetworkClassifier) -> None:
     if len(arcs) > MOST_LINES:
         print(f"  ... and arcs into {len(arcs) - MOST_LINES} more features")
     print("arcs show which variables are modelled as dependent; they are not causes")
-    print(f"score ({classifier.score_name_}) {structure.score:.3f} nats in total")
+    if "score_name" in found:
+        print(f"score ({found['score_name']}) {structure.score:.3f} nats in total")
     print_wrapped(f"certificate: {structure.certificate}")
-    if (em := getattr(classifier, "em_", None)) is not None:
-        print_wrapped(str(em))
+    if "em" in found:
+        print_wrapped(str(found["em"]))
 
 
-@print_learned.register
-def _print_refit(classifier: RefittedClassifier) -> None:
-    """Print the network as it was learned, and the result of its refit."""
-    print_learned(classifier.estimator_)
-    model = classifier.logit_
-    assert model.refitted is not None
-    likelihood = f"conditional log likelihood {model.refitted.fit.log_likelihood:.3f} nats in total"
-    if isinstance(model.refitted, SmoothRefit):
+def _print_refit(found: Facts) -> None:
+    """Print the result of a refit."""
+    refit = found["refit"]
+    likelihood = f"conditional log likelihood {refit['conditional_log_likelihood']:.3f} nats in total"
+    if "smoothing" in refit:
+        degrees = refit["effective_degrees_of_freedom"]()
         print_wrapped(
-            f"refitted with smooth shapes: {sum(model.refitted.effective_degrees):.1f} effective degrees of freedom, "
-            f"strengths {strengths_text(model.refitted.smoothness.settings)}, {likelihood}"
+            f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, "
+            f"strengths {strengths_text(refit['smoothing'])}, {likelihood}"
         )
         return
-    how = "given" if model.refitted.strength is None else "chosen by cross-validation"
+    how = "chosen by cross-validation" if refit["chosen"] else "given"
     print_wrapped(
-        f"refitted by conditional likelihood: {model.n_parameters:,} coefficients, "
-        f"l2 {model.refitted.l2:.4g} ({how}), {likelihood}"
+        f"refitted by conditional likelihood: {refit['coefficients']:,} coefficients, "
+        f"l2 {refit['l2']:.4g} ({how}), {likelihood}"
     )
 
 
-@print_learned.register
-def _print_pool(classifier: PooledClassifier) -> None:
-    """Print the members of a pool, and their weights."""
-    lines = pool_lines(classifier)
+def _print_members(found: Facts) -> None:
+    """Print the members of a pool that were tried, and their weights."""
+    lines = [["member", "weight", "log loss", "seconds", ""]]
+    for name, row in found["members"].iterrows():
+        pooled = row["outcome"] == "pooled"
+        loss = "-" if row["log_loss"] != row["log_loss"] else f"{row['log_loss']:.4f}"
+        weight = f"{row['weight']:.3f}" if pooled else "-"
+        outcome = "" if pooled or row["outcome"] == "weight 0" else str(row["outcome"])
+        lines.append([str(name), weight, loss, f"{row['seconds']:.2f}", outcome])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for first, *others in lines:
         print_cells(first, others, widths)
     print("weight: of the log posterior; log loss: nats per row, of rows that the member did not learn from")
 
 
-def pool_lines(classifier: PooledClassifier) -> list[list[str]]:
-    """Return the cells of a table of all members that were tried, the heading first."""
-    lines = [["member", "weight", "log loss", "seconds", ""]]
-    for name, row in classifier.members_.iterrows():
-        pooled = row["outcome"] == "pooled"
-        loss = "-" if row["log_loss"] != row["log_loss"] else f"{row['log_loss']:.4f}"
-        weight = f"{row['weight']:.3f}" if pooled else "-"
-        outcome = "" if pooled or row["outcome"] == "weight 0" else str(row["outcome"])
-        lines.append([str(name), weight, loss, f"{row['seconds']:.2f}", outcome])
-    return lines
-
-
 def _names(names: Sequence[Hashable]) -> str:
     return ", ".join(map(str, names))
+
+
+PRINTED: dict[str, Callable[[Facts], None]] = {
+    "estimators": _print_estimators,
+    "arcs": _print_arcs,
+    "structure": _print_structure,
+    "refit": _print_refit,
+    "members": _print_members,
+}
+"""The facts that are printed, in this order."""
+SHOWN = {
+    *("class", "classes", "features", "cut_points", "groups", "missing_as_states", "dropped"),
+    *("ess", "smoothing", "score_name", "min_weight", "exact", "levels", "level_cost", "biases", "ridge"),
+    *WRITTEN,
+}
+"""The facts that have a form of their own, or belong to one that has."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anbexact.classifiers import NetworkClassifier
-from anbexact.classifiers.refitted import RefittedClassifier, learned_network
+from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.models.structure import Structure
 from anbexact.scores import LL
 from anbexact.selection import log_bayes_factors
+from anbexact.show.report.facts import learned_network
 from anbexact.tables.table import DiscreteTable
 
 if TYPE_CHECKING:
@@ -65,10 +66,10 @@ def feature_report(
 
     from anbexact.show.notebook.frames import FeatureFrame
 
-    learned = learned_network(classifier)
-    if learned is None:
+    network = learned_network(classifier)
+    if network is None:
         raise TypeError(f"{type(classifier).__name__} has no network that its features could be compared in")
-    network = learned.model_
+    learned = first_table_classifier(classifier)
     reader = replace(learned.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points)
     table = reader.table(X, y, sample_weight)
     if table.weight_sum == 0:
@@ -77,7 +78,7 @@ def feature_report(
         )
     features = list(table.vocabulary.features)
     factors = log_bayes_factors(table, ess=getattr(learned, "ess_", 1.0), n_jobs=learned.n_jobs)
-    told = [_information(table, learned.structure_, name) for name in features]
+    told = [_information(table, network.structure, name) for name in features]
     ranks = pd.Series(factors).round(9).rank(method="min").astype(int)
     columns: dict[str, Any] = {"log_bayes_factor": factors, "information": told, "rank": ranks.to_numpy()}
     return FeatureFrame(columns, index=pd.Index(features, name="feature"))

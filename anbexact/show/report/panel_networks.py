@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, PooledClassifier, RefittedClassifier
-from anbexact.models.network.density_network import DensityNetwork
+from anbexact.classifiers import DiscreteClassifier
 from anbexact.models.network.network import TableNetwork
-from anbexact.show.report.embedded import described_terms, in_base64, table_bytes
+from anbexact.show.report.embedded import described_terms, in_base64
+from anbexact.show.report.facts import facts_of
+
+if TYPE_CHECKING:
+    from anbexact.models.network.density_network import DensityNetwork
 
 MOST_BYTES = 60_000_000
 """Most bytes that the tables of a panel may take in a page of its own."""
@@ -48,30 +51,23 @@ def panel_network(classifier: DiscreteClassifier, most_bytes: int = MOST_BYTES) 
     TypeError
         If the classifier is not a network and has none with the same posterior.
     """
-    if isinstance(classifier, NetworkClassifier):
-        model = classifier.model_
-        exact = isinstance(model, DensityNetwork) and in_base64(8 * model.n_cells) <= most_bytes
-        network = model.on_cells() if isinstance(model, DensityNetwork) and exact else model.discrete()
-    elif isinstance(classifier, RefittedClassifier):
-        logit = classifier.logit_
-        network = (logit if logit.equivalent else logit.close()).to_network()
-    elif isinstance(classifier, PooledClassifier):
-        pooled = classifier.to_logit()
-        arity, families = classifier.vocabulary_.arity, pooled.structure.parents.items()
-        check_size(sum(in_base64(8 * prod(map(arity, (name, *above)))) for name, above in families), most_bytes)
-        network = pooled.to_network()
-    else:
-        raise TypeError(
-            f"{type(classifier).__name__} averages over more networks than a page can hold. Its predict_proba sums "
-            "out what is not known"
-        )
-    check_size(table_bytes(network), most_bytes)
-    return network
+    try:
+        model = classifier.model_.on_one_graph(3 * (most_bytes // 4) // 8)
+    except TypeError as error:
+        if hasattr(classifier, "draw_structures"):
+            raise TypeError(
+                f"{type(classifier).__name__} averages over more networks than a page can hold. Its predict_proba "
+                "sums out what is not known"
+            ) from error
+        raise
+    arity, families = model.vocabulary.arity, model.structure.parents.items()
+    check_size(sum(in_base64(8 * prod(map(arity, (name, *above)))) for name, above in families), most_bytes)
+    return model.to_network()
 
 
 def panel_terms(classifier: DiscreteClassifier, network: TableNetwork, room: int) -> list[dict[str, Any]]:
     """Return the terms of the log odds with the distribution of their features; none if they are larger than room."""
-    source = classifier.model_ if isinstance(classifier, RefittedClassifier) else network
+    source = classifier.model_ if "refit" in facts_of(classifier) else network
     terms = described_terms(source.family_sum(), network)
     size = sum(len(text) for term in terms for text in term.values() if isinstance(text, str))
     return terms if size <= room else []
@@ -79,21 +75,22 @@ def panel_terms(classifier: DiscreteClassifier, network: TableNetwork, room: int
 
 def remarks_on(classifier: DiscreteClassifier, network: TableNetwork) -> list[str]:
     """Return what must be known to read the panel of a classifier."""
-    if isinstance(classifier, RefittedClassifier):
+    facts = facts_of(classifier)
+    if "refit" in facts:
         return [
             "This model is a refit: its data determine the probabilities of the class given the features. The "
             "probabilities of features are those of a network with this class posterior, as near as possible to the "
             "network that was learned first."
         ]
-    if isinstance(classifier, PooledClassifier):
+    if "members" in facts:
         return [
-            f"This model is a pool of {len(classifier.estimators_)} classifiers. The panel computes with one network "
+            f"This model is a pool of {len(facts['weights'])} classifiers. The panel computes with one network "
             "that has the class posterior of the pool. If all features are known, its probabilities are those of the "
             "pool. If some are not, every member of the pool sums them out by itself, and the probabilities of the "
             "pool can differ from those of the panel."
         ]
-    model = classifier.model_ if isinstance(classifier, NetworkClassifier) else None
-    if isinstance(model, DensityNetwork) and model.measure.partitions:
+    model: Any = classifier.model_.learned
+    if "measure" in facts and facts["measure"].partitions:
         return [_on_measured_columns(model, network)]
     return [model.grounds.note] if model is not None and model.grounds.note else []
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anbexact.classifiers import FANClassifier, GBNClassifier, NetworkClassifier, RefittedClassifier, TANClassifier
-from anbexact.classifiers.refitted import learned_network
+from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.registry import networks_of
 from anbexact.scores import BDeu
 from anbexact.search.posterior import StructurePosterior, near_optimal, relearned_leave_one_out, structure_posterior
+from anbexact.show.report.facts import learned_network
 from anbexact.tables.table import DiscreteTable
 
 MOST_FEATURES = 16
@@ -96,9 +98,9 @@ def stability_report(classifier: NetworkClassifier | RefittedClassifier, X: Any,
     1  jacket_color  body_shape        True     0.5        1.0      1.0
     2  jacket_color  head_shape       False     0.5        1.0      0.0
     """
-    network = learned_network(classifier)
-    if network is None:
+    if learned_network(classifier) is None:
         raise TypeError(f"{type(classifier).__name__} has no network, and so no arcs")
+    network = first_table_classifier(classifier)
     return stability(network, network.reader_.table(X, y)).pairs
 
 
@@ -123,11 +125,8 @@ def stability(network: NetworkClassifier, table: DiscreteTable) -> Stability:
 
 def _kind(network: NetworkClassifier) -> str:
     n = sum(network.vocabulary_.arity(name) > 1 for name in network.vocabulary_.features)
-    if isinstance(network, TANClassifier):
-        return "tan"
-    if isinstance(network, FANClassifier) or n > MOST_FEATURES:
-        return "fan"
-    return "gbn" if isinstance(network, GBNClassifier) else "anb"
+    kind = networks_of(type(network))
+    return "fan" if n > MOST_FEATURES and kind != "tan" else kind
 
 
 def _pairs(network: NetworkClassifier, posterior: StructurePosterior, support: pd.DataFrame | None) -> pd.DataFrame:

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, PooledClassifier, RefittedClassifier
-from anbexact.classifiers.refitted import learned_network
+from anbexact.classifiers import DiscreteClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.compare.folds import as_pandas
 from anbexact.models.network.explain import explain_rows
@@ -19,6 +19,7 @@ from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Grounds
 from anbexact.models.network.network import Network
 from anbexact.models.structure import Structure
+from anbexact.show.report.facts import Facts, facts_of
 from anbexact.tables.labels import read_labels
 from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -76,21 +77,20 @@ class Subject:
     @property
     def name(self) -> str:
         """What the classifier is called in tables."""
-        entry = CLASSIFIERS.get(type(self.classifier).__name__)
-        if isinstance(self.classifier, RefittedClassifier):
-            inner = CLASSIFIERS.get(type(self.classifier.estimator_).__name__)
-            label = inner.compared[0].label if inner and inner.compared else type(self.classifier.estimator_).__name__
-            smooth = type(self.classifier).__name__ == "AdditiveClassifier"
-            return f"{label} {'smooth' if smooth else 'refitted'}"
-        return entry.compared[0].label if entry and entry.compared else type(self.classifier).__name__
+        kind = type(self.estimator).__name__
+        entry = CLASSIFIERS.get(kind)
+        label = entry.compared[0].label if entry and entry.compared else kind
+        if (refit := self.facts.get("refit")) is None:
+            return label
+        return f"{label} {'smooth' if 'smoothing' in refit else 'refitted'}"
 
     @property
     def title(self) -> str:
         """What the classifier is, in words."""
-        learned = self.generative or self.classifier
-        entry = CLASSIFIERS.get(type(learned).__name__)
-        title = entry.title if entry and entry.title else type(learned).__name__
-        return f"{title}, refitted" if isinstance(self.classifier, RefittedClassifier) else title
+        kind = type(self.estimator).__name__
+        entry = CLASSIFIERS.get(kind)
+        title = entry.title if entry and entry.title else kind
+        return f"{title}, refitted" if "refit" in self.facts else title
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -107,21 +107,25 @@ class Subject:
         """The classes."""
         return list(self.classifier.classes_.tolist())
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What there is to say of the classifier; see :func:`~anbexact.show.report.facts.facts_of`."""
+        return facts_of(self.classifier)
+
     @property
-    def generative(self) -> NetworkClassifier | None:
-        """The network as it was learned; None for a classifier without one."""
-        return learned_network(self.classifier)
+    def estimator(self) -> Any:
+        """The estimator whose model was learned: the classifier itself, or that of the network that it refitted."""
+        return first_table_classifier(self.classifier) if "refit" in self.facts else self.classifier
 
     @property
     def network(self) -> Network | None:
-        """The network as a value."""
-        return None if self.generative is None else self.generative.model_
+        """The network as it was learned; None for a classifier without one."""
+        return self.classifier.model_.learned
 
     @property
     def structure(self) -> Structure | None:
-        """The graph of the classifier."""
-        found = self.classifier
-        return found.structure_ if isinstance(found, NetworkClassifier | RefittedClassifier) else None
+        """The graph of the classifier; None for a classifier without one."""
+        return getattr(self.classifier, "structure_", None)
 
     @cached_property
     def codes(self) -> CodeArray:
@@ -140,19 +144,19 @@ class Subject:
         """Probabilities of the classes of all rows by the classifier, shape (rows, classes)."""
         return self.classifier.predict_proba(self.X)
 
+    @property
+    def is_explained(self) -> bool:
+        """Whether the classifier explains its predictions."""
+        return hasattr(self.classifier, "explain")
+
     def explain(self, rows: Integers, *, grounds: bool = True) -> Explanations | None:
         """Return explanations of some rows; None if the classifier has no explanations.
 
         Without ``grounds``, intervals are left out, which takes much less time.
         """
-        frame = self.X.iloc[rows]
-        if isinstance(self.classifier, PooledClassifier | RefittedClassifier):
-            return self.classifier.explain(frame)
-        network = self.network
-        if network is None:
-            return None
+        frame, network = self.X.iloc[rows], self.network
+        if grounds or network is not self.classifier.model_:  # only networks have intervals
+            return self.classifier.explain(frame) if self.is_explained else None
         read = self.classifier.reader_.rows(frame)
-        if grounds:
-            return network.explain(read)
         bare = Grounds(network.counts, None)
         return explain_rows(read, network.class_posterior, network.summed_families, network.vocabulary, bare)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anbexact.compare.metrics import BASELINE
+from anbexact.show.measures import MEASURES, measured_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,32 +45,9 @@ def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
 
 def print_comparison(frame: pd.DataFrame) -> None:
     """Print the comparison, the best of every measure starred (the baseline apart), and how to read it."""
-    columns: dict[str, tuple[str, str, Callable[[list[float]], float] | None]] = {
-        "accuracy": ("accuracy", "{:.4f}", max),
-        "cll": ("CLL", "{:,.1f}", max),
-        "log_loss": ("log loss", "{:.4f}", min),
-        "brier": ("Brier", "{:.4f}", min),
-        "calibration_error": ("ECE", "{:.4f}", min),
-        "parameters": ("parameters", "{:,.0f}", None),
-        "fit_seconds": ("fit s", "{:.3f}", None),
-    }
-    cells = [["", *(heading for heading, _, _ in columns.values())]]
-    shown = {
-        key: [form.format(value) if not math.isnan(value) else "-" for value in frame[key]]
-        for key, (_, form, _) in columns.items()
-    }
-    judged = frame.drop(BASELINE, errors="ignore")
-    best = {
-        key: form.format(choose(finite)) if choose and (finite := judged[key].dropna().tolist()) else ""
-        for key, (_, form, choose) in columns.items()
-    }
-    for row, model in enumerate(frame.index):
-        spread = frame["accuracy_se"].iloc[row]
-        starred = [model != BASELINE and shown[key][row] == best[key] for key in columns]
-        texts = [shown[key][row] + ("*" if star else " ") for key, star in zip(columns, starred, strict=True)]
-        if not math.isnan(spread):
-            texts[0] = f"{texts[0][:-1]} ± {spread:.4f}{texts[0][-1]}"
-        cells.append([str(model), *texts])
+    cells = [["", *(measure.heading for measure in MEASURES.values())]]
+    for model, measured in measured_rows(frame, [*MEASURES], _number):
+        cells.append([str(model), *(cell.text + ("*" if cell.best else " ") for cell in measured)])
     widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
     for line in cells:
         end = " " if line is cells[0] else ""
@@ -87,6 +64,10 @@ def print_comparison(frame: pd.DataFrame) -> None:
             "smooth: shapes on fine intervals, fitted to the class given the features; its parameters are effective"
         )
         print("  degrees of freedom")
+
+
+def _number(value: float, digits: int) -> str:
+    return "-" if math.isnan(value) else f"{value:,.{digits}f}"
 
 
 def read_comparison(frame: pd.DataFrame) -> list[str]:

@@ -14,7 +14,6 @@ from sklearn.frozen import FrozenEstimator
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.progress import Progress
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.compare.cross_validation import measure
 from anbexact.compare.curves import NORMAL_95, wilson_interval
@@ -132,10 +131,10 @@ def validate(
     weights = subject.weights if subject.weighted else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # notes say the same
-        decimal = first_table_classifier(subject.classifier).decimal
+        decimal = getattr(first_table_classifier(subject.classifier), "decimal", None)
         data = prepare(subject.X, subject.y, weights, folds, seed, decimal=decimal)
         own = f"{subject.name} (this model)"
-        n_jobs = getattr(subject.generative or subject.classifier, "n_jobs", None)
+        n_jobs = getattr(subject.estimator, "n_jobs", None)
         mine, refit_of, names = _own_lines(subject, own)
         chosen = choose(mine, data, None)
         rivals = [name for name in dict.fromkeys([*models, BASELINE]) if name not in chosen]
@@ -154,8 +153,8 @@ def validate(
 
 def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, str], tuple[str, str, str] | None]:
     """Return the classifier and its network, unfitted; how refits are called; and network, refit and pool of both."""
-    classifier = subject.classifier
-    if isinstance(classifier, RefittedClassifier):
+    classifier: Any = subject.classifier
+    if "refit" in subject.facts:
         learned = subject.name.rpartition(" ")[0]
         fresh = clone(classifier)
         if isinstance(classifier.estimator, FrozenEstimator):
@@ -163,7 +162,7 @@ def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, st
         generative = f"{learned} generative"
         return {own: fresh, generative: clone(classifier.estimator_)}, {}, (generative, own, f"{learned} pooled")
     estimator = clone(classifier)
-    if isinstance(classifier, NetworkClassifier) and has_tables(classifier):
+    if has_tables(classifier):
         refitted = f"{subject.name} refitted"
         return {own: estimator}, {own: refitted}, (own, refitted, f"{subject.name} pooled")
     return {own: estimator}, {}, None

@@ -1,1 +1,1 @@
-"""Tables of lazy frames, whose rows the engine that holds them counts, block by block if need be."""
+"""Tables of lazy frames: the engine that holds the rows counts them, a few variables at a time if need be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from time import perf_counter
@@ -11,14 +12,16 @@ import numpy.typing as npt
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.progress import Progress
-from anbexact.tables.counted.blocks import blocks_of
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 MOST_CELLS = 1 << 20
-"""Joint states of the variables that are counted by one query, unless a set that is asked for has more."""
+"""Maximum number of joint states of the variables that one query counts, unless a single set has more."""
 MEMORY_SHARE = 0.25
-"""Part of the available memory that parts may fill; at least the last one stays."""
+"""Share of the available memory that counted parts may fill; the latest part is always kept."""
+Block = frozenset[Hashable]
+MOST_MERGED = 10_000
+"""Maximum number of sets for which merging them one by one is tried, too."""
 
 
 class TooManyRowsError(ValueError):
@@ -26,10 +29,10 @@ class TooManyRowsError(ValueError):
 
 
 class CountedTable(DiscreteTable):
-    """A table that is only known by the counts of some of its variables.
+    """A table of which only the counts of some variables at a time are known.
 
     Its contingency tables are those of :class:`DiscreteTable`, to the last digit if the weights are whole numbers.
-    What needs the rows themselves is refused.
+    Methods that need the rows themselves raise an error.
 
     Parameters
     ----------
@@ -38,11 +41,11 @@ class CountedTable(DiscreteTable):
     n_rows : int
         Rows of positive weight.
     parts : iterable of DiscreteTable
-        What was counted already: all rows, restricted to the class and some features. There is at least one.
+        Tables that were counted already, at least one: all rows, restricted to the class and some features.
     count : callable
-        Takes features, and returns such a part.
+        ``count(features)`` returns such a table.
     refusal : str
-        What is said where the rows are needed.
+        The message of the error where the rows themselves are needed.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` while parts are counted.
     """
@@ -78,20 +81,20 @@ class CountedTable(DiscreteTable):
         raise TooManyRowsError(self.refusal)
 
     def part(self, names: Iterable[Hashable]) -> DiscreteTable:
-        """Return the smallest part at hand that has these variables; it is counted if there is none."""
+        """Return the smallest known part that has these variables; if there is none, count one."""
         wanted = frozenset(names)
         part = self._at_hand(wanted)
         return self._counted(wanted, "counting rows", 0.0) if part is None else part
 
     def foresee(self, sets: Iterable[Iterable[Hashable]]) -> None:
-        """Count all sets of variables that no part has, by few queries."""
+        """Count all sets of variables that no known part contains, with few queries."""
         for _ in self.parts_of(sets):
             pass
 
     def parts_of(self, sets: Iterable[Iterable[Hashable]]) -> Iterator[tuple[DiscreteTable, list[int]]]:
-        """Yield parts that have these sets of variables, each with the positions of the sets it is to answer for.
+        """Yield parts that contain these sets of variables, each with the positions of the sets that it answers.
 
-        A part is counted only when its turn comes, and is forgotten again when all parts take too much memory.
+        A part is counted when the caller asks for it, and may be dropped when the parts take too much memory.
         """
         wanted = [frozenset(names) for names in sets]
         at_hand: dict[int, tuple[DiscreteTable, list[int]]] = {}
@@ -111,12 +114,12 @@ class CountedTable(DiscreteTable):
                 yield part, [place for names in own for place in left.pop(names)]
 
     def seconds_for(self, sets: Iterable[Iterable[Hashable]]) -> float:
-        """Return the estimated seconds of counting these sets of variables, at the mean time of earlier queries."""
+        """Estimate the seconds that counting these sets of variables takes, by the mean time of earlier queries."""
         left = [names for names in map(frozenset, sets) if self._at_hand(names) is None]
         return len(blocks_of(left, self.vocabulary.arity, MOST_CELLS)) * self._pace()
 
     def _pace(self) -> float:
-        """Return the mean time of a query; one is sent if there was none."""
+        """Return the mean time of a query, in seconds; if none was sent yet, one is."""
         if not self._seconds:
             self._counted(next(iter(self._parts)), "counting rows", 0.0)
         return sum(self._seconds) / len(self._seconds)
@@ -126,7 +129,7 @@ class CountedTable(DiscreteTable):
         return min(holding, key=lambda part: len(part.weights)) if holding else None
 
     def _counted(self, names: frozenset[Hashable], phase: str, fraction: float) -> DiscreteTable:
-        """Count some variables; forget the oldest parts if they take too much memory."""
+        """Count some variables; drop the oldest parts if all of them take too much memory."""
         if self._progress is not None:
             self._progress(phase, fraction)
         began = perf_counter()
@@ -151,7 +154,7 @@ class CountedTable(DiscreteTable):
         """Return the table without features of one state."""
         left = self.vocabulary.without(names)
         found = CountedTable(left, self.n_rows, self._parts.values(), self._count, self.refusal, self._progress)
-        found.__dict__.update(_parts=self._parts, _seconds=self._seconds)  # what one counts, the other need not
+        found.__dict__.update(_parts=self._parts, _seconds=self._seconds)  # both tables share what either has counted
         return found
 
     def counts(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
@@ -165,3 +168,70 @@ class CountedTable(DiscreteTable):
     def observed_cells(self, names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Weights]:
         """Return the observed cells of the contingency table: ascending flat positions, and weights."""
         return self.part(names).observed_cells(names)
+
+
+def blocks_of(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int) -> list[Block]:
+    """Return blocks of variables such that every set lies within one of them; the shorter of two greedy covers.
+
+    A block has at most ``most`` joint states, unless one of the sets has more.
+
+    Parameters
+    ----------
+    sets : sequence of frozenset
+        Distinct sets of variables.
+    arity : callable
+        Returns the number of states of a variable.
+    most : int
+        Joint states.
+    """
+
+    def largest(of: Sequence[Block]) -> int:
+        return max((math.prod(map(arity, names)) for names in of), default=0)
+
+    grouped = _by_groups(sets, arity, most)
+    fit = largest(grouped) <= max(most, largest(sets))
+    if fit and len(sets) > MOST_MERGED:
+        return grouped
+    merged = _merged(sets, arity, most)
+    return min(merged, grouped, key=len) if fit else merged
+
+
+def _merged(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int) -> list[Block]:
+    """Add every set to the first block that has room for it."""
+    blocks: list[Block] = []
+    for wanted in sets:
+        if not any(wanted <= block for block in blocks):
+            fitting = (k for k, block in enumerate(blocks) if math.prod(map(arity, block | wanted)) <= most)
+            place = next(fitting, None)
+            if place is None:
+                blocks.append(wanted)
+            else:
+                blocks[place] |= wanted
+    return blocks
+
+
+def _by_groups(sets: Sequence[Block], arity: Callable[[Hashable], int], most: int) -> list[Block]:
+    """Divide the variables into groups, and make a block of the groups that each set intersects.
+
+    Variables of all sets are in every block. The groups are so small that a block has room for one group for every
+    other variable of the largest set.
+    """
+    common = frozenset.intersection(*sets) if sets else frozenset()
+    width = max((len(wanted - common) for wanted in sets), default=0)
+    limit = (most / math.prod(map(arity, common))) ** (1 / max(width, 1))
+    groups: list[Block] = []
+    others = dict.fromkeys(name for wanted in sets for name in sorted(wanted - common, key=str))
+    for name in sorted(others, key=arity, reverse=True):
+        fitting = (k for k, group in enumerate(groups) if arity(name) * math.prod(map(arity, group)) <= limit)
+        place = next(fitting, None)
+        if place is None:
+            groups.append(frozenset({name}))
+        else:
+            groups[place] |= {name}
+    place_of = {name: k for k, group in enumerate(groups) for name in group}
+    met = {frozenset(place_of[name] for name in wanted - common) for wanted in sets}
+    blocks: list[frozenset[int]] = []
+    for joined in sorted(met, key=lambda of: (-len(of), sorted(of))):
+        if len(joined) == width or not any(joined <= block for block in blocks):
+            blocks.append(joined)
+    return [common.union(*(groups[k] for k in block)) for block in blocks]

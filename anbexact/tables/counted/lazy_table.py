@@ -18,7 +18,7 @@ from anbexact.tables.table import DiscreteTable, Weights, check_declared, table_
 from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary, check_number_of_states
 
 MEMORY_SHARE = 0.5
-"""Part of the available memory that distinct rows may fill."""
+"""Share of the available memory that the distinct rows may fill."""
 BYTES_PER_CELL, BYTES_PER_ROW = 6, 64
 """Bytes that a distinct row takes while a table is made of it: for each of its cells, and for the row itself."""
 
@@ -74,23 +74,23 @@ def coded_rows(
     source, names, keys
         As in :meth:`LazySource.joint`.
     values : mapping of column to values
-        What the column, or what stands in its place, may hold.
+        The values that the column, or the key that replaces it, may have.
     earlier : Groups
-        What an earlier query counted of the same rows.
+        The result of an earlier query of the same rows.
 
     Returns
     -------
     codes : (columns, rows) int16
         Negative where the cell is missing.
     weights, repeats : (rows,)
-        Of each distinct row.
+        Total weight of each distinct row, and the number of rows that it stands for.
 
     Raises
     ------
     TooManyRowsError
-        For more distinct rows than half of the available memory holds.
+        If the distinct rows need more than half of the available memory.
     ValueError
-        For rows that changed since the earlier query.
+        If the rows changed since the earlier query.
     """
     for name in names:
         check_number_of_states(name, len(values[name]))
@@ -117,7 +117,7 @@ def coded_rows(
 
 
 def check_values(name: Hashable, codes: Codes, repeats: Counts, earlier: Codes, counted: Counts) -> None:
-    """Refuse rows in which values occur more or less often than in an earlier query.
+    """Raise an error if values occur more or less often than in an earlier query.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def check_values(name: Hashable, codes: Codes, repeats: Counts, earlier: Codes, 
     codes, repeats : (rows,)
         Positions of its values, negative where missing, and how many rows have each.
     earlier, counted : (values,)
-        The same in the earlier query.
+        The values' own positions and numbers of rows in the earlier query.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _positions(column: Column, places: Mapping[Hashable, int]) -> CodeArray:
 
 
 def column_of_values(column: Column, codes: npt.NDArray[np.int16]) -> Column:
-    """Return the discrete column of these positions among the values of another."""
+    """Return a discrete column with the values of another column at these positions."""
     return Column(
         column.name,
         codes,
@@ -172,9 +172,9 @@ def refuse_unlabelled(target: Column, repeats: Counts) -> Column:
     Parameters
     ----------
     target : Column
-        Its values.
+        The class column, with its distinct values.
     repeats : (values,) int64
-        How many rows have each.
+        Number of rows with each value.
     """
     if target.missing.any():
         raise MissingClassError(target.name, int(repeats[target.missing].sum()))

@@ -1,7 +1,8 @@
-"""Lazy frames as columns to learn from: their values, and then their distinct rows, are counted where they are.
+"""Lazy frames as columns to learn from: the engine counts their values, and then their distinct rows.
 
-One query for each column counts its values in every class. From these counts follow states, identifiers, cut points
-and groups of values, as they would from the rows. One more query counts the distinct rows of states.
+One query for each column counts its values in every class. States, identifiers, cut points and groups of values
+follow from these counts as they would from the rows. One more query counts the distinct rows, in which every value is
+replaced by its state.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from anbexact._runtime.progress import Progress, progress_of
-from anbexact.tables.class_weights import apply_class_weight
-from anbexact.tables.counted.blocks import blocks_of
-from anbexact.tables.counted.counted_table import MOST_CELLS, CountedTable, TooManyRowsError
-from anbexact.tables.counted.keys import group_number, interval_number
+from anbexact._runtime.units import with_article
+from anbexact.tables.counted.counted_table import MOST_CELLS, CountedTable, TooManyRowsError, blocks_of
 from anbexact.tables.counted.lazy_table import (
     check_values,
     coded_rows,
@@ -39,6 +39,8 @@ from anbexact.tables.cuts.continuous import (
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.lazy import Groups as CountedGroups
 from anbexact.tables.frames.lazy import LazySource
+from anbexact.tables.frames.native_values import NARROW
+from anbexact.tables.frames.text_quantities import TextQuantity
 from anbexact.tables.identifiers import identifier_reason, question_class, report_identifiers
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.labels import check_labels
@@ -46,16 +48,17 @@ from anbexact.tables.table import DiscreteTable, Weights, table_from_columns
 from anbexact.tables.text_columns import Words, read_text, warn_of_words
 from anbexact.tables.training import TrainingColumns, declared_states
 from anbexact.tables.vocabulary import LEFT_OUT, Groups, Vocabulary
+from anbexact.tables.weights import apply_class_weight
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountedColumns(TrainingColumns):
-    """What is learned from, counted where it is: distinct rows of states, continuous columns being cut already.
+    """The training data of a lazy frame, counted by its engine: distinct rows with continuous columns cut.
 
     Attributes in addition to those of :class:`TrainingColumns`:
 
     repeats : (rows,) int64
-        How many rows of the frame each row stands for.
+        Number of rows of the frame that each row represents.
     cut_points : mapping
         The cut points of the columns that are cut.
     """
@@ -64,7 +67,7 @@ class CountedColumns(TrainingColumns):
     cut_points: Mapping[Hashable, Cuts]
 
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
-        """Return the table; its columns are cut already."""
+        """Return the table, whose columns are already cut."""
         return table_from_columns(
             self.columns,
             self.target,
@@ -81,14 +84,14 @@ class CountedColumns(TrainingColumns):
         return self.table(self.cut_points), dict(self.cut_points)
 
     def incomplete(self, discretizer: Any) -> tuple[DiscreteTable | IncompleteTable, dict[Hashable, Cuts]]:
-        """Refuse: the counts of a lazy frame have no rows to be completed."""
+        """Raise an error, because the counts of a lazy frame have no rows to be completed."""
         raise TypeError(
             "missing cells of a lazy frame cannot be completed by expectation maximisation: choose another "
             "handle_missing, or collect the frame first"
         )
 
     def learned_weights(self, measured: Collection[Hashable]) -> Weights:
-        """Refuse: columns of a lazy frame are cut, not measured."""
+        """Raise an error, because continuous columns of a lazy frame can only be cut."""
         raise TypeError(
             "continuous columns of a lazy frame cannot be measured, since only its counts are read: use "
             "continuous='discretize', or collect the frame first"
@@ -97,16 +100,16 @@ class CountedColumns(TrainingColumns):
 
 @dataclass(frozen=True)
 class _Feature:
-    """What was decided about a feature from the counts of its values.
+    """A feature, and how its values become states, as decided from their counts.
 
     Attributes
     ----------
     column : Column
-        Its distinct values, perhaps several times.
+        Its distinct values; a value may occur several times, once for each class.
     repeats : (values,) int64
-        How many rows have each.
+        Number of rows with each value.
     key : narwhals expression, optional
-        What is counted in its place: the number of its interval or of its group.
+        The expression that is counted in its place: the number of the interval or of the group.
     cuts, groups : optional
         Its cut points, or the groups of its values.
     """
@@ -119,14 +122,14 @@ class _Feature:
 
     @property
     def values(self) -> Sequence[Hashable]:
-        """What is counted: numbers of intervals or groups, or the values themselves."""
+        """The values that are counted: numbers of intervals or groups, or the column's own values."""
         if self.cuts is not None:
             return range(len(self.cuts) + 1)
         return self.column.coded[1] if self.groups is None else range(len(self.groups))
 
     @cached_property
     def positions(self) -> npt.NDArray[np.int16]:
-        """What each of the column's values counts as: its position in ``values``, negative where it is missing."""
+        """The position in ``values`` of each of the column's values; negative where it is missing."""
         codes, values = self.column.coded
         if self.cuts is not None:
             assert self.column.numbers is not None
@@ -139,7 +142,7 @@ class _Feature:
         return np.array([*(place[str(value)] for value in values), -1], dtype=np.int16)[codes]
 
     def coded(self, codes: npt.NDArray[np.int16]) -> Column:
-        """Return the column of these positions in ``values``."""
+        """Return the column whose cells are these positions in ``values``."""
         column = self.column
         if self.cuts is not None:
             names = interval_names(self.cuts, column.quantity)
@@ -152,11 +155,11 @@ class _Feature:
 def counted_columns(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None, named: Collection[Hashable] = ()
 ) -> CountedColumns:
-    """Count what to learn from a lazy frame, as the estimator's parameters of reading say.
+    """Read a lazy frame for training, as the estimator's parameters say, by counting its values and rows.
 
     Parameters are those of :func:`~anbexact.tables.training.training_columns`, but ``y`` and ``sample_weight`` are
-    names of columns. What is learned from the result is what would be learned from the rows: exactly, if the weights
-    are whole numbers, and otherwise up to the rounding of their sums.
+    names of columns. An estimator learns the same from the result as from the rows: exactly the same if the weights
+    are whole numbers, and otherwise the same up to rounding of their sums.
 
     Raises
     ------
@@ -170,54 +173,54 @@ def counted_columns(
     validate_data(estimator, pd.DataFrame(columns=names), skip_check_array=True)
     progress = progress_of(estimator.verbose)
     source = source.gathered([*names, y])
-    of_class = source.marginal([y])
-    target = refuse_unlabelled(of_class.columns[0], of_class.repeats)
-    check_labels(target, of_class.weights)
+    class_groups = source.marginal([y])
+    target = refuse_unlabelled(class_groups.columns[0], class_groups.repeats)
+    check_labels(target, class_groups.weights)
     categories = declared_states(estimator, names, y, classes)
-    refuse_undeclared(target, of_class.repeats, categories)
-    question_class(target, of_class.weights, categories.get(y, ()), of_class.repeats)
+    refuse_undeclared(target, class_groups.repeats, categories)
+    question_class(target, class_groups.weights, categories.get(y, ()), class_groups.repeats)
     target = target if target.quantity is None else Column(y, *target.coded)
     check_discretizer(estimator.discretizer)
     if getattr(estimator, "continuous", "discretize") not in (None, "discretize"):
         CountedColumns.learned_weights(None, ())  # type: ignore[arg-type]
     class_weight = getattr(estimator, "class_weight", None)
-    scaled = apply_class_weight(class_weight, target, of_class.weights, categories.get(y, ()))
-    decided, dropped = _decided(estimator, source, of_class, categories, {*categories, *named}, progress)
+    scaled = apply_class_weight(class_weight, target, class_groups.weights, categories.get(y, ()))
+    decided, dropped = _decided(estimator, source, class_groups, categories, {*categories, *named}, progress)
     if any(feature.key is not None for feature in decided.values()):
-        _refuse_small_weights(source, of_class, scaled)
+        _refuse_small_weights(source, class_groups, scaled)
     warn_of_no_cuts({name: feature.cuts for name, feature in decided.items() if feature.cuts is not None})
     groups: dict[Hashable, Groups] = {
         name: feature.groups for name, feature in decided.items() if feature.groups is not None
     }
-    counting = _Counting(source, of_class, target, decided, dropped, categories, groups, estimator)
+    counting = _Counting(source, class_groups, target, decided, dropped, categories, groups, estimator)
     try:
         return counting.columns(names)
     except TooManyRowsError as error:
         refusal = str(error)
     return LargeColumns(
         [], target, np.empty(0), categories, groups, estimator.handle_missing, dropped,
-        repeats=of_class.repeats, cut_points=counting.cut_points, counting=counting, refusal=refusal,
+        repeats=class_groups.repeats, cut_points=counting.cut_points, counting=counting, refusal=refusal,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Counting:
-    """Rows whose values were counted, and what was decided about them; their distinct rows can be counted next.
+    """A lazy frame whose values were counted and whose states are decided, so that its distinct rows can be counted.
 
     Attributes
     ----------
-    source, of_class, target
-        The rows, and the values of the class.
+    source, class_groups, target
+        The rows, the counts of the classes, and the class column.
     decided : mapping
-        What becomes of the features.
+        The features, each with its cut points or groups.
     dropped, categories, groups : mapping
         As in :class:`TrainingColumns`.
     estimator
-        What learns from the rows.
+        The estimator that is fitted.
     """
 
     source: LazySource
-    of_class: CountedGroups
+    class_groups: CountedGroups
     target: Column
     decided: Mapping[str, _Feature]
     dropped: Mapping[Hashable, str]
@@ -238,9 +241,10 @@ class _Counting:
         keys = {str(feature.column.name): feature.key for feature in features if feature.key is not None}
         values = {str(feature.column.name): feature.values for feature in features}
         codes, weights, repeats = coded_rows(
-            self.source, [*counted, y], keys, values | {y: self.target.coded[1]}, self.of_class
+            self.source, [*counted, y], keys, values | {y: self.target.coded[1]}, self.class_groups
         )
-        for own_codes, feature in zip(codes, [*features, _Feature(self.target, self.of_class.repeats)], strict=True):
+        of_columns = [*features, _Feature(self.target, self.class_groups.repeats)]
+        for own_codes, feature in zip(codes, of_columns, strict=True):
             check_values(feature.column.name, own_codes, repeats, feature.positions, feature.repeats)
         own = column_of_values(self.target, codes[-1])
         left_out = np.zeros(len(weights), dtype=np.int8)
@@ -269,11 +273,11 @@ class _Counting:
         Raises
         ------
         ValueError
-            If rows are left out because of missing cells, as that depends on the other features.
+            If rows are left out because of missing cells, since which ones depends on the other features.
         """
         columns = self.columns([str(name) for name in names])
         table = columns.table(columns.cut_points)
-        n_rows = int(self.of_class.repeats.sum())
+        n_rows = int(self.class_groups.repeats.sum())
         if table.n_rows < n_rows:
             raise ValueError(
                 f"the distinct rows do not fit into memory, and {n_rows - table.n_rows:,} of {n_rows:,} rows would "
@@ -285,21 +289,21 @@ class _Counting:
 
 @dataclass(frozen=True, kw_only=True)
 class LargeColumns(CountedColumns):
-    """What is learned from, its distinct rows being too many for memory; they are counted a few columns at a time.
+    """The training data of a lazy frame with too many distinct rows for memory, counted a few columns at a time.
 
     Attributes in addition to those of :class:`CountedColumns`, which has no rows here:
 
     counting : _Counting
-        What counts them.
+        The frame, which counts some of its columns on demand.
     refusal : str
-        Why they are not in memory.
+        The reason why the distinct rows are not in memory, for error messages.
     """
 
     counting: _Counting
     refusal: str
 
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
-        """Return a table that counts what it is asked for."""
+        """Return a table that counts sets of variables on demand."""
         counting, names = self.counting, self.counting.source.names(self.target.name)
         arity: dict[Hashable, int] = {name: len(feature.values) + 1 for name, feature in counting.decided.items()}
         arity |= dict.fromkeys(self.dropped, 1) | {self.target.name: len(self.repeats)}
@@ -323,13 +327,13 @@ class LargeColumns(CountedColumns):
 def _decided(
     estimator: Any,
     source: LazySource,
-    of_class: CountedGroups,
+    class_groups: CountedGroups,
     categories: Mapping[Hashable, Sequence[Any]],
     stay: Collection[Hashable],
     progress: Progress | None,
 ) -> tuple[dict[str, _Feature], dict[Hashable, str]]:
-    """Count the values of every feature, and decide what they become; also the features that are left out."""
-    y = str(of_class.columns[0].name)
+    """Count the values of every feature, decide on their states, and return also the features that are left out."""
+    y = str(class_groups.columns[0].name)
     names = source.names(y)
     decided: dict[str, _Feature] = {}
     reasons: dict[Hashable, str] = {}
@@ -337,7 +341,7 @@ def _decided(
     for k, name in enumerate(names):
         if progress is not None:
             progress("counting the values of columns", k / (len(names) + 1))
-        counts = source.counted_with([name, y], of_class)
+        counts = source.counted_with([name, y], class_groups)
         column, target = counts.columns
         if name not in categories:
             column = read_text(column, counts.weights > 0, estimator.decimal, words)
@@ -364,7 +368,7 @@ def _feature(
     weights: Weights,
     categories: Mapping[Hashable, Sequence[Any]],
 ) -> _Feature:
-    """Decide what the values of a feature become, from their weights in every class."""
+    """Decide on the states of a feature, given the weights of its values in every class."""
     column, target = counts.columns
     name = str(column.name)
     if continuous_columns([column], np.ones(len(weights), dtype=bool), categories):
@@ -386,16 +390,71 @@ def _feature(
     return _Feature(column, counts.repeats, group_number(source.cell(name), name, groups), groups=groups)
 
 
-def _refuse_small_weights(source: LazySource, of_class: CountedGroups, weights: Weights) -> None:
-    """Refuse weights of which none reaches 1: rules for cut points and groups scale them by those of single rows.
+def _refuse_small_weights(source: LazySource, class_groups: CountedGroups, weights: Weights) -> None:
+    """Refuse weights that are all below 1, which cut rules could only scale with the weights of single rows.
 
     ``weights`` are those of the classes, class weights included.
     """
-    target = of_class.columns[0]
-    factor = dict(zip(target.values(), (weights / of_class.weights).tolist(), strict=True))
+    target = class_groups.columns[0]
+    factor = dict(zip(target.values(), (weights / class_groups.weights).tolist(), strict=True))
     labels, largest = source.largest_weights(str(target.name))
     if max(factor[label] * weight for label, weight in zip(labels.values(), largest.tolist(), strict=True)) < 1:
         raise ValueError(
             "no row of the lazy frame has a weight of 1 or more, class weights included: multiply the weights by a "
             "number, so that the largest is 1 or more"
         )
+
+
+def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
+    """Return the expression for the number of a cell's interval: how many intervals begin at or below the cell."""
+    assert column.numbers is not None
+    if isinstance(column.quantity, TextQuantity):
+        codes, texts = column.coded
+        of_text = np.full(len(texts), np.nan)
+        of_text[codes[codes >= 0]] = column.numbers[codes >= 0]
+        interval = cut_codes(of_text, cuts)
+        of_intervals: list[list[str]] = [[] for _ in range(len(cuts) + 1)]
+        for text, k in zip(texts, interval.tolist(), strict=True):
+            if k >= 0:
+                of_intervals[k].append(text)
+        return group_number(cell, column.name, of_intervals)
+    observed = np.flatnonzero(~column.missing)
+    order = observed[np.argsort(column.numbers[observed], kind="stable")]
+    numbers = column.numbers[order]
+    codes = cut_codes(numbers, cuts)
+    number: Any = cell.is_null().cast(nw.Int16) * 0
+    for k in range(1, len(cuts) + 1):
+        first = int(np.searchsorted(codes, k))
+        if first == len(codes):
+            break
+        alike = order[numbers == numbers[first]]
+        least = min(column.take(alike).values())
+        if str(dtype) in NARROW:  # engines compare the cells in double precision
+            least = float(NARROW[str(dtype)](least))
+        number = number + (cell >= nw.lit(least)).cast(nw.Int16)
+    missing = cell.is_null()
+    if dtype.is_float():
+        missing = missing | cell.is_nan()
+    return nw.when(~missing).then(number)
+
+
+def group_number(cell: Any, name: Hashable, groups: Sequence[Sequence[Any]]) -> Any:
+    """Return the expression for the number of a cell's group; missing if no group has the cell.
+
+    Raises
+    ------
+    TypeError
+        If the values are not text, because each engine writes other values in its own way; the message names the
+        column.
+    """
+    for value in (value for values in groups for value in values):
+        if not isinstance(value, str):
+            raise TypeError(
+                f"column {name!r} contains {value!r}, {with_article(type(value).__name__)}, and many other such "
+                "values, which a lazy frame cannot group: convert it to text, numbers or dates in the query"
+            )
+    cell = cell.cast(nw.String)
+    number: Any = cell.is_null().cast(nw.Int32) * 0 - 1
+    for k, values in enumerate(groups):
+        number = number + cell.is_in(list(values)).cast(nw.Int32) * (k + 1)
+    return nw.when(number >= 0).then(number)

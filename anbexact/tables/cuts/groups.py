@@ -180,6 +180,7 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
 def modl_groups(sums: Sums) -> npt.NDArray[np.int64]:
     """Return the number of every value's group, given the class weights of the values, shape (values, classes)."""
     n_values, n_classes = sums.shape
+    # Values with equal proportions of the classes share a group: they are one element, in the order of proportions.
     shares = (sums / sums.sum(axis=1, keepdims=True)).round(12)
     if n_classes == 2:
         _, element = np.unique(shares[:, 0], return_inverse=True)

@@ -18,12 +18,12 @@ from anbexact.tables.partitions import NestedPartition
 from anbexact.tables.table import Weights
 
 MOST_HALVINGS = 14
-"""Halvings after which the cells are still fewer than the states that a variable may have."""
+"""Maximum number of halvings: 2¹⁵ cells would be one more than a variable may have states."""
 MOST_COUNTS = 254
 """Maximum number of levels, each with one more number: together they have no more cells than 14 halvings."""
 LARGEST_FIRST = 2**51
-"""Size of a first number up to which halves between the numbers that follow are exact."""
-ROUNDING = 1e-9
+"""Largest absolute first number: up to it, halves between the numbers that follow are exact in float64."""
+EQUAL_SHARES = 1e-9
 """Shares of the sample that differ by less count as equal."""
 
 
@@ -72,10 +72,12 @@ class QuantilePartition(PartitionRule):
         first_at: dict[int, int] = {}
         for level in range(1, min(levels, MOST_HALVINGS) + 1):
             wanted = np.arange(1, 1 << level, 2) / (1 << level)
-            after = np.searchsorted(below[:-1], wanted - ROUNDING)  # the first cut with no less below it, or the last
+            after = np.searchsorted(
+                below[:-1], wanted - EQUAL_SHARES
+            )  # the first cut with no less below it, or the last
             before = np.maximum(after - 1, 0)
             nearer = np.where(
-                np.abs(below[before] - wanted) <= np.abs(below[after] - wanted) + ROUNDING, before, after
+                np.abs(below[before] - wanted) <= np.abs(below[after] - wanted) + EQUAL_SHARES, before, after
             )
             for place in nearer.tolist():
                 first_at.setdefault(place, level)

@@ -33,7 +33,7 @@ class Cells:
     array : pandas array
         The cells.
     kind : {"pandas", "python", "date"}
-        What the objects are: pandas' own, those of Python's ``datetime`` module, or its dates.
+        The type of the objects: pandas' own, those of Python's ``datetime`` module, or its dates.
     """
 
     array: Any
@@ -68,9 +68,9 @@ class Column:
     numbers : (rows,) numeric array, optional
         The cells of a numeric column; NaN where missing.
     quantity : Quantity, optional
-        What the numbers stand for; None if they are the cells themselves.
+        The meaning of the numbers; None if they are the cells themselves.
     cells : Cells, optional
-        What codes and categories are made of on demand.
+        The cells from which codes and categories are made on demand.
     ordered : bool
         Whether its categories have an order, because of the dtype, or because they are text that means numbers.
     categorical : bool
@@ -128,7 +128,7 @@ class Column:
         return self if name == self.name else replace(self, name=name)
 
     def constant(self, name: Hashable, state: Any) -> Column:
-        """Return a column of as many rows that holds nothing but a state."""
+        """Return a column of this length in which every cell has the same state."""
         return Column(name, np.zeros(len(self), dtype=np.int8), (state,), declared=True)
 
     def take(self, rows: npt.NDArray[Any]) -> Column:

@@ -1,12 +1,8 @@
-"""Frames whose rows stay where they are: their distinct rows are counted by the engine that holds them.
-
-A :class:`LazySource` is a query of DuckDB, Polars, Dask, Ibis, PySpark or whatever else narwhals knows as lazy. It is
-asked only for groups of equal cells with the numbers of their rows, and these are read as any other frame.
-"""
+"""Lazy frames, and tables of any kind read a part at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
@@ -19,20 +15,21 @@ import pandas as pd
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import with_article
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import read_columns
+from anbexact.tables.frames.reading import frame_names, is_frame, read_columns
 
 Counts = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
 BATCH_ROWS = 131_072
-"""Groups that are fetched and coded at a time."""
+"""Number of groups that are fetched and coded at a time."""
 MOST_GROUPS = 10_000_000
-"""Distinct pairs of a value and a class that are fetched of one column."""
+"""Maximum number of distinct pairs of a value and a class that are fetched for one column."""
 SAMPLE_ROWS, MOST_SAMPLED = 20_000, 200
-"""First rows that are looked at, and the values of a column there up to which its rows are expected to repeat."""
+"""Number of first rows that are inspected, and of distinct values there up to which a column's values repeat
+enough."""
 GATHERED_SHARE, BYTES_PER_GROUP = 0.1, 24
 """Share of the available memory that distinct rows may fill, and the bytes of each in addition to its cells."""
 ROWS, WEIGHTS = "rows", "weights"
-"""Columns of a group's number of rows, and of their weight."""
+"""Names of the columns with the number of a group's rows, and with their weight."""
 CHANGED = (
     "the rows of the lazy frame changed while they were counted, since a later query found {}: read a copy of them "
     "that does not change"
@@ -47,7 +44,7 @@ def is_lazy(X: object) -> bool:
 
 
 def _as_narwhals(X: Any) -> Any:
-    """Return a frame of any library as narwhals has it; anything else as it is."""
+    """Return a frame of any library as a frame of narwhals; anything else unchanged."""
     return nw.from_native(nw.to_native(X, pass_through=True), pass_through=True)
 
 
@@ -70,12 +67,12 @@ class Groups:
     repeats: Counts
 
     def check_same(self, weights: Weights, repeats: Counts) -> None:
-        """Refuse numbers and weights of rows that are not those of these groups: the source changed in between.
+        """Raise an error if numbers and weights of rows differ from these groups', since then the source has changed.
 
         Raises
         ------
         ValueError
-            If so; weights are compared to 9 digits, as their sums round.
+            If they differ; weights are compared to 9 digits, because their sums are rounded.
         """
         before, now = int(self.repeats.sum()), int(repeats.sum())
         if now != before:
@@ -86,7 +83,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class LazySource:
-    """Rows that are counted where they are.
+    """The rows of a lazy frame, which its own engine counts.
 
     Attributes
     ----------
@@ -95,9 +92,9 @@ class LazySource:
     dtypes : mapping
         The type of every column.
     own_names : mapping
-        What ``frame`` calls every column.
+        The name of every column in ``frame``.
     weight : str, optional
-        The column that has the weights; every row weighs 1 without it.
+        The column of the weights; without it, every row has weight 1.
     origin : LazySource, optional
         The source whose distinct rows these are; the column ``"rows"`` says how many of its rows each stands for.
     """
@@ -115,7 +112,7 @@ class LazySource:
         Raises
         ------
         ImportError
-            If pyarrow is not installed, in which most engines hand out their results.
+            If pyarrow is not installed, in whose form most engines return their results.
         TypeError
             If the weights are not the name of a column.
         ValueError
@@ -192,7 +189,7 @@ class LazySource:
         return self._read(frame, names)
 
     def counted_with(self, names: Sequence[str], earlier: Groups) -> Groups:
-        """Return :meth:`marginal`, and refuse it if the rows are no longer those of an earlier query."""
+        """Return :meth:`marginal`; raise an error if the rows have changed since an earlier query."""
         groups = self.marginal(names)
         earlier.check_same(groups.weights, groups.repeats)
         return groups
@@ -200,8 +197,8 @@ class LazySource:
     def gathered(self, names: Sequence[str]) -> LazySource:
         """Return the distinct rows of these columns as a source, so that one query counts everything.
 
-        If the first rows hold many values of a column, or the distinct rows are more than a tenth of the available
-        memory holds, the source itself is returned.
+        The source itself is returned if a column has many values in the first rows, or if the distinct rows would
+        take more than a tenth of the available memory.
         """
         if any(self.dtypes[name].is_nested() or self._odd(name) for name in names):
             return self
@@ -230,14 +227,14 @@ class LazySource:
         return read_columns(found.select(nw.col("k0").alias(name)).to_native())[0], found[WEIGHTS].to_numpy()
 
     def joint(self, names: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Groups]:
-        """Return the distinct rows, some at a time.
+        """Yield the distinct rows, some at a time.
 
         Parameters
         ----------
         names : sequence
             The columns.
         keys : mapping of column to narwhals expression
-            What is counted in the place of a column.
+            The expression that is counted in the place of a column.
         """
         gathered = (
             self.origin is not None and not keys and [*names] == [n for n in self.own_names if n != self.weight]
@@ -246,7 +243,7 @@ class LazySource:
             yield self._read(frame, names)
 
     def _grouped(self, names: Sequence[str], keys: Mapping[str, Any]) -> Any:
-        """Return the groups under names of their own, since engines read some names otherwise, such as ``"a.b"``."""
+        """Return the groups with names made here, because some engines misread names such as ``"a.b"``."""
         own = [f"k{j}" for j in range(len(names))]
         cells = [
             (keys[name] if name in keys else self.cell(name)).alias(key) for name, key in zip(names, own, strict=True)
@@ -269,7 +266,7 @@ class LazySource:
         weights = repeats if self.weight is None else frame[WEIGHTS].to_numpy()
         selected = frame.select(*(nw.col(f"k{j}").alias(name) for j, name in enumerate(names)))
         columns = [
-            # DuckDB hands out its enumerations as dictionaries that say nothing of their order
+            # DuckDB returns enumerations as dictionaries, which do not tell that they are ordered.
             replace(column, ordered=column.ordered or self.dtypes[name] == nw.Enum)
             for name, column in zip(names, read_columns(selected.to_native()), strict=True)
         ]
@@ -279,8 +276,8 @@ class LazySource:
 def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
     """Return the rows of a narwhals lazy frame as eager frames, in their order, some at a time if the engine can.
 
-    DuckDB and Polars hand out their results in parts, Dask partition by partition; those of other engines are
-    collected whole.
+    DuckDB and Polars return their results in parts, and Dask by partitions; results of other engines are collected as
+    a whole.
     """
     native, engine = frame.to_native(), frame.implementation
     if engine.is_duckdb():
@@ -290,7 +287,7 @@ def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
         parts = native.collect_batches(chunk_size=rows, maintain_order=True)
         yield from (nw.from_native(part, eager_only=True) for part in parts)
     elif engine.is_dask():
-        for part in native.to_delayed():  # native.partitions[0] would be the groups of its first rows alone
+        for part in native.to_delayed():  # the groups of native.partitions[0] would be those of the first rows alone
             yield from _in_parts(nw.from_native(part.compute(), eager_only=True), rows)
     else:
         yield from _in_parts(frame.collect(), rows)
@@ -301,7 +298,7 @@ def _in_parts(whole: Any, rows: int) -> Iterator[Any]:
 
 
 def _collected(frame: Any) -> Any:
-    """Return the rows of a narwhals lazy frame; Polars must be asked to read its source in parts."""
+    """Return the rows of a narwhals lazy frame, which Polars reads in parts."""
     return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
 
 
@@ -313,14 +310,14 @@ def as_table(part: Any) -> Any:
 
 
 def _check_arrow(engine: nw.Implementation) -> None:
-    """Refuse an engine that hands out results in the form of a package that is not installed."""
+    """Refuse an engine whose results need pyarrow if that package is not installed."""
     extra = {"duckdb": "duckdb", "ibis": "ibis", "pyspark": "spark"}.get(engine.value)
     if extra is not None and find_spec("pyarrow") is None:
         raise ImportError(f"lazy frames of {engine.value} need the package pyarrow: pip install 'anbexact[{extra}]'")
 
 
 def _readable(frame: Any, names: Sequence[str]) -> tuple[Any, dict[str, str]]:
-    """Return a frame whose columns can be named in expressions, and its names of them; Spark splits names at dots."""
+    """Return a frame whose columns expressions can name, and these names; Spark splits names at dots."""
     if not frame.implementation.is_pyspark():
         return frame, {name: name for name in names}
     own = {name: f"c{j}" for j, name in enumerate(names)}
@@ -335,3 +332,63 @@ def _check_name(name: Any, names: Mapping[str, Any], what: str) -> None:
         )
     if name not in names:
         raise ValueError(f"{what}={name!r} is not a column of the lazy frame, whose columns are {list(names)}")
+
+
+def parts_of(frame: Any, rows: int) -> Iterator[Any]:
+    """Yield the rows of a table in their order, ``rows`` at a time; parts that an iterable yields stay as they are.
+
+    Raises
+    ------
+    TypeError
+        If ``frame`` is not a table, a lazy frame or an iterable of tables.
+    """
+    if is_lazy(frame):
+        yield from (part.to_native() for part in batches(nw.from_native(frame), rows))
+    elif isinstance(frame, np.ndarray):
+        yield from (frame[start : start + rows] for start in range(0, len(frame), rows))
+    elif is_frame(frame):  # sliced by pandas itself, because narwhals refuses some of its column names
+        table = frame.iloc if isinstance(frame, pd.DataFrame) else nw.from_native(frame, eager_only=True)
+        for start in range(0, len(frame), rows):
+            part = table[start : start + rows]
+            yield part if isinstance(part, pd.DataFrame) else part.to_native()
+    elif isinstance(frame, Iterable) and not isinstance(frame, str | bytes):
+        yield from (as_table(part) if type(part).__name__ == "RecordBatch" else part for part in frame)
+    else:
+        raise TypeError(
+            "frame must be a table, a lazy frame, or an iterable of tables such as the batches of a Parquet file, "
+            f"not a {type(frame).__name__}"
+        )
+
+
+def chosen_columns(part: Any, names: Iterable[Hashable]) -> Any:
+    """Return those of the named columns that a table has, in the order of the names; an array unchanged.
+
+    A name that is not text is also found as text, because names are text in files and lazy frames.
+    """
+    known = frame_names(part)
+    if known is None:
+        return part
+    texts = {str(name): name for name in known}
+    found = (name if name in known else texts.get(str(name)) for name in names)
+    chosen = [name for name in found if name is not None]
+    if isinstance(part, pd.DataFrame):
+        return part[chosen]
+    return nw.from_native(part, eager_only=True).select(chosen).to_native()
+
+
+def as_pandas(part: Any, names: Sequence[str]) -> pd.DataFrame:
+    """Return columns of a table as a pandas frame whose rows are numbered from 0.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+    """
+    if not names:
+        return pd.DataFrame()
+    known = frame_names(part) or []
+    if missing := [name for name in names if name not in known]:
+        raise ValueError(f"keep names {missing[0]!r}, which is not a column of the table, whose columns are {known}")
+    chosen = chosen_columns(part, names)
+    in_pandas = chosen if isinstance(chosen, pd.DataFrame) else nw.from_native(chosen, eager_only=True).to_pandas()
+    return in_pandas.reset_index(drop=True)

@@ -35,7 +35,7 @@ _EPOCH_DAY = _EPOCH.toordinal()
 
 
 def zone_name(zone: Any) -> str:
-    """Return the name by which pandas finds a time zone again; ``"UTC"`` for one that has none."""
+    """Return the name under which pandas knows a time zone; ``"UTC"`` for a zone without a name."""
     name = str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
     try:
         pd.Timestamp(0, tz="UTC").tz_convert(name)
@@ -90,7 +90,7 @@ def clock_time(text: str) -> time | None:
 
 
 def nanoseconds_of(value: Any, kind: str) -> tuple[int, bool | None]:
-    """Return nanoseconds since 1970 in UTC, or since 0, and whether there is a time zone (None: it cannot be)."""
+    """Return nanoseconds since 1970 in UTC, or since 0, and whether there is a time zone (None if inapplicable)."""
     if isinstance(value, str):
         value = _parsed(value.strip(), kind)
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -123,7 +123,7 @@ def _parsed(text: str, kind: str) -> Any:
 
 
 def period_of(value: Any, frequency: str) -> Any:
-    """Return a period of a frequency: one that is, or the one around a moment."""
+    """Return a period of a frequency: the value itself if it is one, else the period that contains a moment."""
     if isinstance(value, pd.Period):
         if value.freqstr != frequency:
             raise ValueError
@@ -140,7 +140,7 @@ def _in_nanoseconds(value: timedelta) -> int:
 
 
 def clock_text(nanoseconds: int, seconds: bool = False) -> str:
-    """Return a time of day, with seconds and fractions where there are some, or must be."""
+    """Return a time of day as text, with seconds and fractions where they are not 0, or are asked for."""
     minutes, rest = divmod(nanoseconds, UNITS["m"])
     hours, minutes = divmod(minutes, 60)
     text = f"{hours:02d}:{minutes:02d}"
@@ -152,7 +152,7 @@ def clock_text(nanoseconds: int, seconds: bool = False) -> str:
 
 
 def duration_text(nanoseconds: int, unit: str) -> str:
-    """Return a duration in days, and a time where there is more; of zero, in the unit of its column."""
+    """Return a duration as text: the days, and the time if it is not 0; zero is written in the column's unit."""
     sign = "-" if nanoseconds < 0 else ""
     days, rest = divmod(abs(nanoseconds), UNITS["D"])
     shown = [f"{days} day{'s' * (days != 1)}"] if days or (unit == "D" and not rest) else []
@@ -162,7 +162,7 @@ def duration_text(nanoseconds: int, unit: str) -> str:
 
 
 def moment_text(nanoseconds: int, zone: str | None) -> str:
-    """Return a moment as ISO text in a time zone; of midnight without one, the date."""
+    """Return a moment as ISO text in a time zone; midnight without a time zone as a date."""
     offset = 0
     if zone is not None:
         at = pd.Timestamp(np.datetime64(nanoseconds // UNITS["s"], "s")).tz_localize("UTC").tz_convert(zone)

@@ -103,7 +103,7 @@ class Quantity:
     # ---- numbers
 
     def exactly(self, numbers: Floats) -> Quantity:
-        """Return the same quantity in the unit and from the origin that suit some of its numbers, none missing."""
+        """Return the quantity with the unit and the origin that suit some of its numbers, none of them missing."""
         if self.kind == "decimal":
             return self
         return in_ticks(self, _whole(numbers) + self.origin)
@@ -118,7 +118,7 @@ class Quantity:
         Raises
         ------
         ValueError
-            If the two cannot be compared; the message is to follow the column's name.
+            If the two cannot be compared; the message continues a sentence that begins with the column's name.
         """
         missing = np.isnan(numbers)
         if source == self or missing.all():
@@ -149,7 +149,7 @@ class Quantity:
         Raises
         ------
         ValueError
-            If it cannot be one; the message is to follow the column's name.
+            If that is impossible; the message continues a sentence that begins with the column's name.
         """
         try:
             if self.kind == "decimal":
@@ -173,7 +173,7 @@ class Quantity:
         return expected if self.zone is None else expected.replace("12:00'", "12:00+02:00'")
 
     def _zone_advice(self, aware: bool) -> str:
-        """Return what to do about values that have a time zone although these do not, or the other way round."""
+        """Return advice about values with a time zone if those of fit had none, and vice versa."""
         if aware:
             return (
                 "although there was no time zone in fit: convert them to the zone that was meant and drop it, in "
@@ -216,7 +216,7 @@ class Quantity:
         return [f"{text} + {value - math.floor(value):.17g}" for text, value in zip(texts, values, strict=True)]
 
     def _text(self, cut: float, unit: str) -> str:
-        """Return a cut point, rounded down to a unit of time, to a period, or to one place more than said."""
+        """Return a cut point as text, rounded down to a unit of time, a period, or one more decimal place."""
         if not math.isfinite(cut):
             return str(cut)
         if self.kind == "decimal":
@@ -234,12 +234,12 @@ class Quantity:
 
 
 def in_ticks(quantity: Quantity, ticks: Ticks) -> Quantity:
-    """Return a quantity in the coarsest unit in which values are whole, and from an origin from which they are exact.
+    """Return a quantity in the coarsest unit in which its values are whole, with an origin that keeps floats exact.
 
     Parameters
     ----------
     quantity : Quantity
-        Of any kind but decimals.
+        A quantity of any kind except decimals.
     ticks : int64 array
         Values in its unit, from 0.
     """

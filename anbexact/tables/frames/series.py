@@ -41,7 +41,8 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
     if pd.api.types.is_complex_dtype(dtype):
         raise ValueError(f"Complex data not supported: column {name!r} contains complex numbers")
     if pd.api.types.is_float_dtype(dtype):
-        own = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", np.float64))  # the latter of sparse columns
+        # Pandas' own nullable types have numpy_dtype, and sparse ones have subtype.
+        own = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", np.float64))
         return Column(name, numbers=in_double(series.to_numpy(dtype=own, na_value=np.nan)))
     if pd.api.types.is_integer_dtype(dtype):
         if not series.hasnans:
@@ -97,7 +98,7 @@ def _measured(column: Column) -> Column:
 
 
 def _of_one_type(value: Any, kind: str) -> Any:
-    """Return a value as it is compared with others of its kind: a date as a datetime, a number as a decimal."""
+    """Return a value in the form in which its kind is compared: a date as a datetime, a number as a decimal."""
     if kind == "datetime" and not isinstance(value, datetime):
         return datetime.combine(value, time.min)
     return Decimal(repr(value)) if kind == "decimal" and isinstance(value, int | float) else value
@@ -164,7 +165,7 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
     declared = _declares_in_arrow(values.type)
     try:
         encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
-    except NotImplementedError:  # of lists, structures and other types whose equal values Arrow does not find
+    except NotImplementedError:  # Arrow finds no equal values in lists, structures and other types
         return read_pandas(pd.Series(object_array(values.to_pylist()), dtype=object), name)
     encoded = encoded.combine_chunks()
     if hasattr(encoded, "chunks"):
@@ -184,7 +185,7 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
 
 
 def _with_numbers(column: Column) -> Column:
-    """Add the numbers of a column of integers with missing cells, so that they may be cut."""
+    """Add the numbers of a column of integers with missing cells, so that the column can be cut."""
     codes, categories = column.coded
     values = np.array([*map(float, categories), np.nan])
     return Column(column.name, codes, categories, numbers=values[codes])
@@ -196,7 +197,7 @@ def _factorized(values: Any, name: Hashable) -> Column:
         values = values.to_numpy()
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
-    except (TypeError, NotImplementedError):  # the latter of Arrow
+    except (TypeError, NotImplementedError):  # which pyarrow raises
         cells = object_array(values)
         _refuse_unhashable(cells, name)
         codes, uniques = pd.factorize(cells, use_na_sentinel=True)

@@ -183,6 +183,7 @@ class TestSafeNames:
     def test_read_like_the_value(self, value, expected):
         assert safe_names([value], "v") == [expected]
 
+    @pytest.mark.slow
     def test_many_that_look_alike(self):
         names = safe_names(["变" * (k + 1) for k in range(20_000)], "v")
         assert names[:2] == ["v", "v_2"]

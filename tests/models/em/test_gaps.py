@@ -6,7 +6,7 @@ import pytest
 from strategies import random_problem
 from tiers import repeats
 
-from anbexact.models.em.expectation import LEAST_DRAWS, MOST_DRAWS, GapExpectation
+from anbexact.models.em.expectation import LEAST_DRAWS, MOST_DRAWS, CompletionExpectation
 from anbexact.models.parameters.tables import ConditionalTable
 from anbexact.models.structure import Structure
 from anbexact.tables.incomplete import IncompleteTable
@@ -60,7 +60,7 @@ def test_expected_counts_are_those_of_all_completions(seed, most):
     network = random_network(seed, arities)
     names = table.vocabulary.names
     completed, shares, total = oracles.expected_rows(rows, weights, arities, network)
-    expectation = GapExpectation(table, most)
+    expectation = CompletionExpectation(table, most)
     assert (len(expectation.drawn) > 0) == (most < 10**6)
     expected = expectation.under(as_tables(network, names, arities))
     assert expected.log_likelihood == pytest.approx(total, rel=1e-11)
@@ -78,7 +78,7 @@ def test_expected_counts_of_a_fixed_structure_are_those_of_all_completions(seed)
     names = table.vocabulary.names
     weights = [0.0 if t % 5 == 4 else weight for t, weight in enumerate(weights)]
     completed, shares, total = oracles.expected_rows(rows, weights, arities, network)
-    families = GapExpectation(table, 10**6).of_families(as_structure(network, names))
+    families = CompletionExpectation(table, 10**6).of_families(as_structure(network, names))
     log_likelihood, counts = families.under(as_tables(network, names, arities), np.array(weights))
     assert log_likelihood == pytest.approx(total, rel=1e-11)
     assert list(counts) == [names[v] for v in network]
@@ -92,7 +92,7 @@ def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
     rows, weights, arities, table = with_gaps(3)
     network = random_network(3, arities)
     completed, shares, _ = oracles.expected_rows(rows, weights, arities, network)
-    laid_out = GapExpectation(table, 10**6).under(as_tables(network, table.vocabulary.names, arities)).rows()
+    laid_out = CompletionExpectation(table, 10**6).under(as_tables(network, table.vocabulary.names, arities)).rows()
     assert laid_out.weight_sum == pytest.approx(sum(weights))
     theirs = oracles.counts(completed, shares, arities, range(len(arities)))
     for cell, value in np.ndenumerate(laid_out.counts(table.vocabulary.names)):
@@ -104,9 +104,9 @@ def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
 def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed, n_draws):
     rows, _, arities, table = with_gaps(seed, share=0.25)
     network = random_network(seed, arities)
-    table = table.rows(np.flatnonzero(table.gaps.any(axis=1)))
+    table = table.rows(np.flatnonzero(table.missing.any(axis=1)))
     rows = [row for row in rows if None in row]
-    expectation = GapExpectation(table, 0)
+    expectation = CompletionExpectation(table, 0)
     expectation.n_draws = n_draws
     draws = expectation.under(as_tables(network, table.vocabulary.names, arities)).draws
     draws = draws.reshape(len(rows), n_draws, -1)
@@ -127,7 +127,7 @@ def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed
 def test_many_draws_have_the_joint_posterior_of_several_gaps(seed):
     rows, weights, arities, table = with_gaps(seed, share=0.5, n_rows=6)
     network = random_network(seed, arities)
-    expectation = GapExpectation(table, 0)
+    expectation = CompletionExpectation(table, 0)
     expectation.n_draws = 4000
     drawn = expectation.under(as_tables(network, table.vocabulary.names, arities)).rows()
     completed, shares, _ = oracles.expected_rows(rows, weights, arities, network)
@@ -141,11 +141,11 @@ def test_a_row_may_take_an_eighth_of_the_completions_and_few_rows_get_many_draws
     ways = table.n_completions()
     most = int(ways.max()) * 8
     assert ways.sum() <= most
-    assert len(GapExpectation(table, most).drawn) == 0
-    few = GapExpectation(table, most - 8)
+    assert len(CompletionExpectation(table, most).drawn) == 0
+    few = CompletionExpectation(table, most - 8)
     assert (few.drawn == np.flatnonzero(ways == ways.max())).all()
     assert few.n_draws == MOST_DRAWS
-    assert GapExpectation(table, 0).n_draws == LEAST_DRAWS
+    assert CompletionExpectation(table, 0).n_draws == LEAST_DRAWS
 
 
 def test_a_pattern_whose_factors_are_too_large_is_refused(monkeypatch):
@@ -154,4 +154,4 @@ def test_a_pattern_whose_factors_are_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("anbexact.models.network.elimination.MOST_BYTES", 1)
     tables = as_tables(random_network(1, arities), table.vocabulary.names, arities)
     with pytest.raises(ValueError, match="use a network with fewer parents"):
-        GapExpectation(table, 0).under(tables)
+        CompletionExpectation(table, 0).under(tables)

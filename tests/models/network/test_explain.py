@@ -127,7 +127,11 @@ def test_does_not_change_the_classifier_or_the_rows():
 
 
 @pytest.mark.parametrize(
-    "model", [NaiveBayesClassifier, ANBClassifier, pytest.param(GBNClassifier, marks=pytest.mark.slow)]
+    "model",
+    [
+        NaiveBayesClassifier,
+        *(pytest.param(model, marks=pytest.mark.slow) for model in (ANBClassifier, GBNClassifier)),
+    ],
 )
 def test_of_a_universal_measure(model):
     """Terms are differences of log densities; they add up, with and without missing cells."""

@@ -57,6 +57,7 @@ def test_coverage():
     assert abs(hits / runs - 0.95) <= 0.02 + 2 * np.sqrt(0.95 * 0.05 / runs)
 
 
+@pytest.mark.slow
 def test_hold_the_probability_and_shrink_with_rows():
     X, y = load_iris()
     fitted = TANClassifier(ess=1.0).fit(X, y)

@@ -27,7 +27,8 @@ from anbexact import (
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier
 from anbexact.classifiers.choosing import sample_size
-from anbexact.classifiers.choosing.sample_size import Learner, PredictedWorseWarning, learn_structure
+from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
+from anbexact.classifiers.choosing.sample_size import Learner, learn_structure
 from anbexact.datasets import load_dataset
 from anbexact.models.parameters.smoothing import (
     HeldOut,
@@ -301,14 +302,13 @@ class TestFewRows:
         advised = (
             r"against 0\.\d+ nats.*of the 12 features.*Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead"
         )
-        for model in (NaiveBayesClassifier, TANClassifier):
+        for model in (NaiveBayesClassifier, TANClassifier, WeightedNaiveBayesClassifier):
             with pytest.warns(PredictedWorseWarning, match=advised):
                 model().fit(X, y)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             smooth = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y)
             TANClassifier(ess=1.0).fit(X, y)  # nothing was chosen
-            WeightedNaiveBayesClassifier().fit(X, y)  # the weights undo it
             RefittedClassifier(NaiveBayesClassifier()).fit(X, y)
             FixedStructureClassifier(parents={"class": [], **{str(j): ["class"] for j in range(12)}}, l2="auto").fit(
                 X, y

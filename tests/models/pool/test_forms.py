@@ -347,6 +347,7 @@ class TestWeightsOfZero:
         pool.save(tmp_path / "pool.json")
         np.testing.assert_array_equal(anbexact.load(tmp_path / "pool.json").predict_proba(X), pool.predict_proba(X))
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("error::RuntimeWarning")
     def test_it_is_shown(self, rows, pool):
         text = str(report(pool, *rows).to_html())

@@ -176,7 +176,7 @@ CHAIN, FAMILY, FOUR = (
 @pytest.mark.parametrize(
     ("load", "parents"),
     [
-        (load_iris, CHAIN),
+        pytest.param(load_iris, CHAIN, marks=pytest.mark.slow),
         (load_iris, FAMILY),
         pytest.param(load_anes96, FAMILY, marks=pytest.mark.slow),
         pytest.param(load_iris, FOUR, marks=pytest.mark.slow),

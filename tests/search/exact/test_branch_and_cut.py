@@ -171,7 +171,7 @@ def test_the_oracle_agrees_with_all_choices():
 
 @pytest.mark.usefixtures("_path")
 class TestSmall:
-    @examples(60, quick=30)
+    @examples(60, quick=12)
     @given(lists=list_problems())
     def test_optimum_and_proof(self, lists):
         check(lists, solved(lists), names_of(lists), best_total(lists))
@@ -213,7 +213,7 @@ class TestSmall:
 class TestSingleParents:
     """Lists without a set of two parents: a maximum branching, and clusters that leave no gap."""
 
-    @examples(100, quick=40)
+    @examples(100, quick=15)
     @given(
         seed=st.integers(0, 2**32), n=st.integers(2, 7), sets=st.integers(1, 10), ties=st.booleans(),
         roots=st.integers(0, 2),
@@ -387,7 +387,7 @@ def relaxed_optimum(part, clusters, columns, penalty):
     return -found.fun
 
 
-@examples(80, quick=30)
+@examples(80, quick=12)
 @given(drawn=relaxations())
 def test_relaxation_from_any_multipliers(drawn):
     part, clusters, multipliers, columns = drawn

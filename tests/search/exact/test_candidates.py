@@ -181,7 +181,7 @@ def test_scores_with_bounds():
 
 
 class TestLists:
-    @examples(150, quick=50)
+    @examples(150, quick=20)
     @given(case=candidate_problems(), score=bounded_scores)
     def test_equal_the_definition(self, case, score):
         problem, constraints = case

@@ -26,7 +26,7 @@ def fractional_choices(draw):
 
 
 @given(fractional_choices(), st.integers(1, 2))
-@examples(200, quick=60)
+@examples(200, quick=20)
 def test_sums_of_the_clusters_found(choices, least):
     n, columns = choices
     starts = ~np.eye(n, dtype=bool)

@@ -254,7 +254,7 @@ class TestTies:
             expected = {f"f{v}": ("c", *(f"f{p}" for p in of_v)) for v, of_v in tight.items()}
             assert {name: structure.parents[name] for name in expected} == expected
 
-    @examples(200, quick=200)
+    @examples(200, quick=60)
     @given(
         gains=st.lists(st.integers(0, 2), min_size=16, max_size=16), child=st.integers(0, 3),
         position=st.permutations(range(4)), threshold=st.integers(0, 2), most=st.integers(0, 3),

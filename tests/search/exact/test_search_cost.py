@@ -14,7 +14,6 @@ from strategies import random_problem
 
 import anbexact.search.exact.lattice as lattice
 from anbexact import ANBClassifier, BDeu, DiscreteTable, learn_anb, learn_gbn, learn_tan, verify
-from anbexact._runtime import compilation
 from anbexact._runtime import deadline as deadlines
 from anbexact._runtime import progress as progress_module
 from anbexact._runtime.advice import advise, heard_once
@@ -422,7 +421,7 @@ class TestCompilation:
     def test_overlapping_compilations_count_once(self, monkeypatch):
         now = [0.0]
         monkeypatch.setattr(deadlines.time, "perf_counter", lambda: now[0])
-        kernels, event = compilation._Compilation(), Event("numba:compile", EventStatus.START)
+        kernels, event = deadlines._Compilation(), Event("numba:compile", EventStatus.START)
         for moment, told in ((1, "start"), (2, "start"), (4, "end"), (5, "end"), (9, "start")):
             now[0] = float(moment)
             getattr(kernels, f"on_{told}")(event)

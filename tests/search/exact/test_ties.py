@@ -36,7 +36,7 @@ class TestTheSearchDoesNotDecide:
         st.integers(0, 2**32), st.integers(2, 5), st.integers(3, 30), st.sampled_from(SCORES),
         st.sampled_from(WEIGHTS), st.sampled_from([None, 1, 2]),
     )  # fmt: skip
-    @examples(30, quick=15)
+    @examples(30, quick=6)
     def test_small_tables(self, seed, n, n_rows, score, weights, max_parents):
         table = random_problem(seed, n, n_rows=n_rows, max_arity=2 + seed % 2, weights=weights).table
         usual = learn_anb(table, score, max_parents=max_parents)

@@ -295,7 +295,7 @@ class TestRefusals:
             structure_posterior(random_problem(0, 3).table, networks="tan", forbidden=forbidden)
 
     def test_too_many(self):
-        with pytest.raises(ValueError, match="up to 12 variables, and here are 13"):
+        with pytest.raises(ValueError, match="up to 12 variables, not for 13"):
             structure_posterior(random_problem(0, 13).table, prior="graphs")
         with pytest.raises(SearchTooLargeError, match=r"enough for \d+ features"):
             structure_posterior(random_problem(0, 22).table, memory_limit=1e8)

@@ -309,7 +309,7 @@ class TestPairScores:
                 assert scores.gains[j, i] == pytest.approx(gain, rel=1e-10, abs=1e-12 * scale)
         if score.score_equivalent:
             np.testing.assert_array_equal(scores.gains, scores.gains.T)
-        assert scores.of_class == pytest.approx(score.local_score(problem.table, "c", []), rel=1e-12)
+        assert scores.class_score == pytest.approx(score.local_score(problem.table, "c", []), rel=1e-12)
 
     @each_score
     def test_equivalent_scores_are_symmetric_pair_by_pair(self, score):

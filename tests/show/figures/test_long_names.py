@@ -112,7 +112,10 @@ def maps(figure):
 
 class TestShapes:
     @pytest.mark.parametrize("most", [None, 1, 3])
-    @pytest.mark.parametrize("classes", [LONG, LONG[:1], [*LONG, *(f"{name}, again" for name in LONG)]])
+    @pytest.mark.parametrize(
+        "classes",
+        [LONG, LONG[:1], pytest.param([*LONG, *(f"{name}, again" for name in LONG)], marks=pytest.mark.slow)],
+    )
     def test_are_readable_with_long_names(self, classes, most):
         figure = drawn(plot_shapes(some_shapes(classes, {("u", "v"): 1.0}), most=most))
         assert_inside(figure)
@@ -127,6 +130,7 @@ class TestShapes:
             assert not any(box.overlaps(axes.get_tightbbox()) for axes in figure.axes if axes.axison)
             assert [text.get_text() for text in legend.texts] == label_lines(classes, 40, 1)
 
+    @pytest.mark.slow
     def test_heat_maps_have_one_scale(self):
         found = maps(plot_shapes(some_shapes(LONG, {("u", "v"): 1.0, ("u", "w"): 3.0, ("v", "w"): 0.02})))
         assert len(found) == 9
@@ -136,6 +140,7 @@ class TestShapes:
         titles = [image.axes.get_title() for image in found[:3]]
         assert [title.replace("\n", " ") for title in titles] == LONG
 
+    @pytest.mark.slow
     def test_what_was_smoothed_away_is_left_out_and_counted(self):
         flat = {("u", "w"): 1e-5, ("v", "w"): 0.004}
         figure = plot_shapes(some_shapes(LONG, {("u", "v"): 1.0, **flat}))

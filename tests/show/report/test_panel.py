@@ -270,6 +270,7 @@ def test_tables_with_zeros_have_no_reasons():
     assert answer["reason"] == {"status": "zeros"}
 
 
+@pytest.mark.slow
 @needs_node
 def test_eliminations_that_are_too_large_are_refused():
     """Thirteen hubs with thirteen children of four each: nothing known leaves the class its prior."""

@@ -5,8 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anbexact.tables.counted import blocks
-from anbexact.tables.counted.blocks import blocks_of
+from anbexact.tables.counted import counted_table
+from anbexact.tables.counted.counted_table import blocks_of
 
 ARITIES = [2, 3, 4, 2, 9, 3, 2, 50]
 
@@ -23,11 +23,11 @@ def test_every_set_is_in_a_block_that_is_no_larger_than_it_must_be(sets, with_cl
 
     wanted = [names | {0} if with_class else names for names in sets]
     wanted = list(dict.fromkeys(wanted))
-    before, blocks.MOST_MERGED = blocks.MOST_MERGED, merged
+    before, counted_table.MOST_MERGED = counted_table.MOST_MERGED, merged
     try:
         found = blocks_of(wanted, ARITIES.__getitem__, most)
     finally:
-        blocks.MOST_MERGED = before
+        counted_table.MOST_MERGED = before
     assert len(found) <= len(wanted)
     for names in wanted:
         assert any(names <= block for block in found)

@@ -98,7 +98,7 @@ def labelled_columns(draw):
 
 class TestMDLP:
     @given(labelled_columns())
-    @examples(100, quick=100)
+    @examples(100, quick=30)
     def test_equals_the_published_recursion(self, column):
         values, labels, weights = column
         assert mdlp(*column) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights))
@@ -142,7 +142,7 @@ class TestMDLP:
         assert mdlp(*column) == mdlp(values, ["zyxwv"[k] for k in labels], weights)
 
     @given(labelled_columns(), st.integers(1, 5))
-    @examples(80, quick=80)
+    @examples(80, quick=25)
     def test_at_most_so_many_intervals(self, column, most):
         values, labels, weights = column
         assert mdlp(*column, max_bins=most) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights), most)
@@ -203,7 +203,7 @@ def short_columns(draw):
 
 class TestMODL:
     @given(short_columns(), st.one_of(st.none(), st.integers(1, 6)))
-    @examples(80, quick=80)
+    @examples(80, quick=25)
     def test_no_partition_costs_less(self, column, most):
         values, labels, weights = column
         found = modl(*column, max_bins=most)

@@ -49,7 +49,7 @@ def group_cost(weights):
 
 class TestCriterion:
     @given(labelled_categories())
-    @examples(60, quick=60)
+    @examples(60, quick=20)
     def test_no_division_costs_less(self, column):
         values, labels, weights = column
         found = groups_of(*column)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.arrays import Integers
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.explaining import Explaining
 from anbexact.explanations.local import BASE, HIDDEN
 from anbexact.models.network.explanation_text import cell_text
 from anbexact.show.report.document import Block, Column, Paragraph, Records
@@ -45,7 +45,7 @@ def exact_cases(subject: Subject, rows: Integers) -> list[ExactCase]:
     """Return the exact explanations of some rows; without any for a classifier that is not one log-linear model."""
     cases = [ExactCase() for _ in rows]
     classifier = subject.classifier
-    if not isinstance(classifier, NetworkClassifier | RefittedClassifier) or len(subject.classes) < 2:
+    if not hasattr(classifier, "explain_local") or len(subject.classes) < 2:
         return cases
     for case, row in zip(cases, rows.tolist(), strict=True):
         frame = subject.X.iloc[[row]]
@@ -64,7 +64,7 @@ def _sentence(error: Exception) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _add_shapley(classifier: NetworkClassifier | RefittedClassifier, frame: Any, case: ExactCase) -> None:
+def _add_shapley(classifier: Explaining, frame: Any, case: ExactCase) -> None:
     local = classifier.explain_local(frame)
     records = [
         {
@@ -94,7 +94,7 @@ def _add_shapley(classifier: NetworkClassifier | RefittedClassifier, frame: Any,
     case.blocks.append(Records("", columns, records, caption))
 
 
-def _add_reason(classifier: NetworkClassifier | RefittedClassifier, frame: Any, case: ExactCase) -> None:
+def _add_reason(classifier: Explaining, frame: Any, case: ExactCase) -> None:
     found = classifier.sufficient_reasons(frame, size="smallest")
     exists = bool(found.exists[0])
     case.values["sufficient_reason"] = {
@@ -103,7 +103,7 @@ def _add_reason(classifier: NetworkClassifier | RefittedClassifier, frame: Any, 
         "smallest": bool(found.proved[0]) and exists,
     }
     text = " ".join(found.text(0).split())
-    of = len(classifier.vocabulary_.used)
+    of = len(classifier.model_.vocabulary.used)
     if exists:
         size = int(found.fixed[0].sum())
         kind = "No smaller set of features" if found.proved[0] else "No part of this set"
@@ -111,7 +111,7 @@ def _add_reason(classifier: NetworkClassifier | RefittedClassifier, frame: Any, 
     case.blocks.append(Paragraph(f"Sufficient reason: {text}"))
 
 
-def _add_change(classifier: NetworkClassifier | RefittedClassifier, frame: Any, case: ExactCase) -> None:
+def _add_change(classifier: Explaining, frame: Any, case: ExactCase) -> None:
     change = classifier.nearest_change(frame).iloc[0]
     exists = bool(change["exists"])
     values = {"exists": exists, "changes": {str(name): str(state) for name, state in change["changes"].items()}}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.arrays import Integers
-from anbexact.classifiers import NetworkClassifier, PooledClassifier
 from anbexact.models.network.explanation_text import explanation_text
 from anbexact.show.notebook.explanations import explanation_table
 from anbexact.show.report.document import Block, Column, Fragment, Heading, Paragraph, Records, Section
@@ -35,11 +34,9 @@ EXACT = (
 
 def features_section(subject: Subject) -> Section | None:
     """Return how much every feature tells about the class; None for a classifier without explanations."""
-    network = subject.generative
-    pooled = isinstance(subject.classifier, PooledClassifier)
-    if network is None and not pooled:
+    if not subject.is_explained:
         return None
-    records = _by_feature(subject, network)
+    records = _by_feature(subject)
     columns = [
         Column("feature", "feature"),
         Column("mean_term", "mean |term|", 3, "share"),
@@ -48,7 +45,7 @@ def features_section(subject: Subject) -> Section | None:
         "Mean |term|: mean size of what the feature adds to the log odds of the two most probable classes, in nats, "
         "over rows in which it is observed."
     )
-    if network is None:
+    if subject.network is None:
         note += " A term of several features counts for the one that it is shown with."
     else:
         columns += [Column("log_bayes_factor", "ln BF", 1), Column("information", "information", 4)]
@@ -58,19 +55,19 @@ def features_section(subject: Subject) -> Section | None:
     return Section("influence", "What the features tell", [table])
 
 
-def _by_feature(subject: Subject, network: NetworkClassifier | None) -> list[dict[str, Any]]:
+def _by_feature(subject: Subject) -> list[dict[str, Any]]:
     n_rows = len(subject.X)
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_EXPLAINED)).round().astype(np.intp))
     explanations = subject.explain(rows, grounds=False)
-    assert explanations is not None  # of a network, or a pool of networks
+    assert explanations is not None
     terms = explanations.to_frame()
     finite = terms[np.isfinite(terms["nats"])]
     means = {name: float(of["nats"].abs().mean()) for name, of in finite.groupby("feature", sort=False)}
     report: dict[Any, Any] = {}
     weights = subject.weights if subject.weighted else None
-    if network is not None:
+    if subject.network is not None:
         with suppress(ValueError):  # no complete row
-            report = feature_report(network, subject.X, subject.y, weights).to_dict(orient="index")
+            report = feature_report(subject.classifier, subject.X, subject.y, weights).to_dict(orient="index")
     records = [
         {
             "feature": name,

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from anbexact.classifiers import MeasuredClassifier, RefittedClassifier
 from anbexact.show.report.document import Block, Heading, Listing, Paragraph, Section
 from anbexact.show.report.sections.performance import baseline_beaten
 from anbexact.show.report.subject import Subject
@@ -81,10 +80,10 @@ def _of_model(subject: Subject) -> list[str]:
         )
     if network is not None and network.counts is None:
         found.append("The tables of the network were given, so what its terms and arcs rest on is not known.")
-    classifier = subject.classifier
-    if isinstance(classifier, RefittedClassifier) and classifier.logit_.convergence_message:
-        found.append(f"{classifier.logit_.convergence_message}.")
-    if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
+    refit = subject.facts.get("refit")
+    if refit is not None and refit["complaint"]:
+        found.append(f"{refit['complaint']}.")
+    if "measure" in subject.facts and refit is None:
         found.append(
             "Columns are measured, not cut. The panel and the feature table take each column at its most probable "
             "level, so the panel can differ from the classifier's own probabilities."

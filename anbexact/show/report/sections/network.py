@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from anbexact._runtime.units import counted
-from anbexact.classifiers import RefittedClassifier
 from anbexact.models.network.arc_strengths import arc_strengths
-from anbexact.show.report.document import Block, Column, Paragraph, Picture, Records, Section
-from anbexact.show.report.facts import sample_sizes
+from anbexact.show.report.document import Block, Column, Listing, Paragraph, Picture, Records, Section
+from anbexact.show.report.facts import Facts, other_facts, sizes_text
 from anbexact.show.report.subject import Subject
 from anbexact.show.svg.network import MOST_FEATURES, diagram, network_svg
 
@@ -17,13 +16,14 @@ MOST_ARCS = 200
 
 
 def network_section(subject: Subject) -> Section | None:
-    """Return the picture and the certificate; None for a classifier without a network."""
+    """Return the picture and the certificate of a network; of another model, the facts that no section shows."""
     network, structure = subject.network, subject.structure
     if network is None or structure is None:
-        return None
+        others = other_facts(subject.facts)
+        return Section("model", "The model", [Listing(others, key="facts")]) if others else None
     shown = structure.without(subject.vocabulary.left_out)
     strengths = {(arc.parent, arc.child): arc.information for arc in arc_strengths(network)}
-    facts = f"{subject.title[:1].upper()}{subject.title[1:]}, {_sizes(subject)}: "
+    facts = f"{subject.title[:1].upper()}{subject.title[1:]}, {sizes_text(subject.facts)}: "
     facts += f"{counted(len(structure.feature_edges), 'arc')} between features"
     facts += f", {network.n_parameters:,} free probabilities."
     blocks: list[Block] = []
@@ -34,26 +34,16 @@ def network_section(subject: Subject) -> Section | None:
         blocks.append(Paragraph(f"A network of {len(shown.features):,} features is too large to be drawn here."))
     blocks.append(Paragraph(facts, key="facts"))
     blocks.append(Paragraph(f"Certificate: {structure.certificate}.", key="certificate"))
-    if isinstance(subject.classifier, RefittedClassifier):
-        blocks.append(Paragraph(_refit(subject.classifier), key="refit"))
+    if "refit" in subject.facts:
+        blocks.append(Paragraph(_refit(subject.facts["refit"]), key="refit"))
     return Section("network", "The network", blocks)
 
 
-def _sizes(subject: Subject) -> str:
-    learned = subject.generative
-    if learned is None or (not hasattr(learned, "ess_") and not hasattr(learned, "universal_score_")):
-        return "tables given"
-    return sample_sizes(learned)
-
-
-def _refit(classifier: RefittedClassifier) -> str:
-    refitted = classifier.logit_.refitted
-    if refitted is None:
-        return "The class posterior is that of the network."
-    state = "converged" if refitted.fit.converged else "did not converge"
+def _refit(refit: Facts) -> str:
+    state = "converged" if refit["converged"] else "did not converge"
     return (
         f"The class posterior of the network is refitted by conditional likelihood as a logistic regression with "
-        f"{classifier.logit_.n_parameters:,} coefficients; the fit {state}. The score and the certificate are those "
+        f"{refit['coefficients']:,} coefficients; the fit {state}. The score and the certificate are those "
         "of the network as it was learned."
     )
 

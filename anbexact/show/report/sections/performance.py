@@ -10,6 +10,7 @@ import pandas as pd
 
 from anbexact.compare.curves import confusion, gains, reliability, roc
 from anbexact.compare.metrics import BASELINE
+from anbexact.show.measures import MEASURES
 from anbexact.show.report.document import Block, Charts, Column, Listing, Matrix, Paragraph, Records, Section
 from anbexact.show.report.validation import HeldOut, Validation
 from anbexact.show.svg.charts import Chart, Line
@@ -80,12 +81,10 @@ def measures(validation: Validation) -> Records:
         )
     columns = [
         Column("model", "model"),
-        Column("accuracy_text", "accuracy"),
-        Column("log_loss", "log loss", 4, "share"),
+        Column("accuracy_text", MEASURES["accuracy"].heading),
+        _column("log_loss", "share"),
         Column("difference_text", "against this model"),
-        Column("brier", "Brier", 4),
-        Column("calibration_error", "ECE", 4),
-        Column("parameters", "parameters", 0),
+        *map(_column, ("brier", "calibration_error", "parameters")),
     ]
     note = (
         "Log loss: mean of -ln P(true class), nats per row; the difference from this model is paired over rows, and "
@@ -93,6 +92,11 @@ def measures(validation: Validation) -> Records:
         "the predicted class. Class frequencies: what a model without features achieves."
     )
     return Records("measures", columns, records, "Models, judged by rows that they were not learned from", note)
+
+
+def _column(name: str, bar: str = "") -> Column:
+    """Return the column of a measure."""
+    return Column(name, MEASURES[name].heading, MEASURES[name].digits, bar)
 
 
 def _difference(values: tuple[float | None, float | None, float | None]) -> str:

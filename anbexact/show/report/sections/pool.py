@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from anbexact.classifiers import PooledClassifier
 from anbexact.show.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.show.report.subject import Subject
 
@@ -13,12 +12,11 @@ MOST_MEMBERS = 60
 
 def pool_section(subject: Subject) -> Section | None:
     """Return the members of a pool with their weights; None for a classifier that is not a pool."""
-    pool = subject.classifier
-    if not isinstance(pool, PooledClassifier):
+    if "members" not in subject.facts:
         return None
-    members = pool.members_.reset_index(names="member")
+    members = subject.facts["members"].reset_index(names="member")
     records: list[Any] = members.sort_values("weight", ascending=False, kind="stable").to_dict("records")
-    total = float(pool.weights_.sum())
+    weights = subject.facts["weights"].values()
     columns = [
         Column("member", "member"),
         Column("weight", "weight", 3, "share"),
@@ -33,15 +31,13 @@ def pool_section(subject: Subject) -> Section | None:
     )
     blocks: list[Block] = [
         Paragraph(
-            f"The log probabilities of {len(pool.weights_):,} members are added with these weights, whose sum is "
-            f"{total:.3f}. With a sum of 1, log odds are a weighted mean of those of the members; a smaller sum "
-            "makes the pool less certain than this mean, a larger one more certain."
+            f"The log probabilities of {len(weights):,} members are added with these weights, whose sum is "
+            f"{sum(weights):.3f}. With a sum of 1, log odds are a weighted mean of those of the members; a smaller "
+            "sum makes the pool less certain than this mean, a larger one more certain."
         ),
         Records("members", columns, records[:MOST_MEMBERS], "Members, the heaviest first", note),
     ]
-    biases = [
-        {"class": label, "bias": float(bias)} for label, bias in zip(subject.classes, pool.biases_, strict=True)
-    ]
+    biases = [{"class": label, "bias": bias} for label, bias in subject.facts["biases"].items()]
     blocks.append(
         Records(
             "biases",

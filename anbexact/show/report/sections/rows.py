@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.units import counted, number_text
-from anbexact.classifiers import TableClassifier
 from anbexact.show.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.show.report.subject import Subject
 from anbexact.show.svg.markup import shortened
@@ -36,8 +35,7 @@ def rows_section(subject: Subject) -> Section:
     if subject.n_left_out:
         text += f" {subject.n_left_out:,} rows without a class or of weight 0 are left out."
     blocks: list[Block] = [Paragraph(text), _classes(subject), _features(subject)]
-    dropped = subject.classifier.dropped_ if isinstance(subject.classifier, TableClassifier) else {}
-    if dropped:
+    if dropped := subject.facts.get("dropped"):
         listed = "; ".join(f"{name} ({reason})" for name, reason in dropped.items())
         blocks.append(Paragraph(f"Left out because they look like identifiers: {listed}."))
     return Section("data", "The data", blocks)

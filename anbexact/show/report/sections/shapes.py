@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from anbexact.classifiers import RefittedClassifier
-from anbexact.models.smooth.refit import SmoothRefit
+from typing import Any
+
 from anbexact.models.smooth.shapes import shape_range
 from anbexact.show.notebook.shapes import MOST_SHAPES, interactions, shape_charts, shapes_text
 from anbexact.show.report.document import Charts, Column, Paragraph, Records, Section
@@ -12,10 +12,10 @@ from anbexact.show.report.subject import Subject
 
 def shapes_section(subject: Subject) -> Section | None:
     """Return what every feature adds to the log odds; None for a classifier that was not refitted smoothly."""
-    classifier = subject.classifier
-    if not isinstance(classifier, RefittedClassifier) or not isinstance(classifier.logit_.refitted, SmoothRefit):
+    if "smoothing" not in subject.facts.get("refit", {}):
         return None
-    shapes = classifier.logit_.shapes()
+    model: Any = subject.classifier.model_
+    shapes = model.shapes()
     blocks = [Paragraph(shapes_text(shapes)), Charts("shapes", shape_charts(shapes)[:MOST_SHAPES])]
     pairs = interactions(shapes)[:MOST_SHAPES]
     if not pairs:

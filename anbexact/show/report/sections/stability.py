@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.units import agreeing, counted
-from anbexact.classifiers import NetworkClassifier
-from anbexact.models.network.network import TableNetwork
 from anbexact.show.notebook.averages import KINDS, LEGEND, arcs_svg
 from anbexact.show.report.document import Block, Column, Heading, Paragraph, Picture, Records, Section
 from anbexact.show.report.sections.features import chosen_cases
@@ -19,10 +17,9 @@ from anbexact.show.svg.network import MOST_FEATURES
 
 def stability_section(subject: Subject) -> Section | None:
     """Return arcs with their probabilities, and what hangs on single rows; None for classifiers without tables."""
-    network = subject.generative
-    if network is None or not isinstance(network.model_, TableNetwork):
+    if "structure" not in subject.facts or "measure" in subject.facts:
         return None
-    weights = subject.weights if subject.weighted else None
+    network, weights = subject.estimator, subject.weights if subject.weighted else None
     found = stability(network, network.reader_.table(subject.X, subject.y, weights))
     blocks: list[Block] = []
     vocabulary = subject.vocabulary
@@ -52,16 +49,17 @@ def stability_section(subject: Subject) -> Section | None:
             "note",
         )
     )
-    blocks += _intervals(subject, network)
+    blocks += _intervals(subject)
     return Section("stability", "How sure arcs and probabilities are", blocks)
 
 
-def _intervals(subject: Subject, network: NetworkClassifier) -> list[Block]:
+def _intervals(subject: Subject) -> list[Block]:
     """Return intervals of the probabilities of single cases; nothing for a refit, or tables without a posterior."""
-    if network is not subject.classifier or network.model_.grounds.smoothing is None:
+    classifier: Any = subject.classifier
+    if not classifier.model_.has_table_posterior:
         return []
     cases = chosen_cases(subject)
-    found = network.predict_proba_interval(subject.X.iloc[list(cases.values())])
+    found = classifier.predict_proba_interval(subject.X.iloc[list(cases.values())])
     records = []
     for (what, row), intervals in zip(cases.items(), found, strict=True):
         best = int(subject.proba[row].argmax())

@@ -1,4 +1,4 @@
-"""Weights of classes, by which those of rows are multiplied."""
+"""Weights of classes, and advice on weights of rows that claim more rows than there can have been."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from anbexact._runtime.advice import advise
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.native_values import native, sorted_positions
+from anbexact.tables.table import Weights
 
-Weights = npt.NDArray[np.float64]
+WEIGHT_IN_DOUBT, COUNT_IN_DOUBT = 10.0, 1000.0
+"""Mean weight above which weights hardly count rows, and the same if all weights are whole numbers."""
+WEIGHTS_OF_A_SURVEY = "a row of weight w counts as w rows"
+"""The part of the advice by which comparisons recognise it."""
 
 
 def check_class_weight(class_weight: Any) -> None:
@@ -72,3 +76,16 @@ def apply_class_weight(class_weight: Any, target: Column, weights: Weights, know
             )
         factors = np.array([given.get(label, 1.0) for label in labels])
     return np.asarray(weights * np.append(factors, 1.0)[codes])
+
+
+def advise_on_weights(weights: Weights) -> None:
+    """Advise scaling where weights add up to far more rows than there are, as those of surveys often do."""
+    positive = weights[weights > 0]
+    whole = bool((positive == np.rint(positive)).all())
+    if positive.mean() > (COUNT_IN_DOUBT if whole else WEIGHT_IN_DOUBT):
+        advise(
+            "weights",
+            f"sample_weight adds up to {positive.sum():,.0f} for {len(positive):,} rows, and {WEIGHTS_OF_A_SURVEY}: "
+            "small differences will look certain. Divide weights of a survey by their mean; leave them as they are "
+            "if they count rows",
+        )

@@ -1,0 +1,121 @@
+"""Raw rows as states of the nodes of a pgmpy network."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact.adapters.pgmpy.networks import CUT_POINTS, GROUPS, OWN_MISSING, QUANTITIES, read_network
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.reading import read_columns
+from anbexact.tables.prediction import in_vocabulary
+from anbexact.tables.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteBayesianNetwork
+
+__all__ = ["states_of"]
+
+
+def states_of(network: DiscreteBayesianNetwork, X: Any) -> pd.DataFrame:
+    """Return raw rows as states of a network's nodes, for the methods of pgmpy.
+
+    Numbers, dates and the like become the intervals of the cut points that a network from :func:`to_pgmpy` carries,
+    values of grouped columns their groups, and missing cells the state of missing cells where a node has one. Values
+    that are states already stay as they are. The rows can then be passed to ``network.predict`` or, one at a time, to
+    ``VariableElimination(network).query(..., evidence=dict(states.iloc[0]))``.
+
+    Parameters
+    ----------
+    network : DiscreteBayesianNetwork
+        A network with a ``TabularCPD`` for every node; it is not changed.
+    X : eager dataframe (pandas, polars, pyarrow, ...)
+        Some or all nodes as columns, in any order; the class may be one of them.
+
+    Returns
+    -------
+    DataFrame
+        The columns of X, with its index if X is a pandas frame. Cells are states of ``network.states``; a missing
+        cell of a node without a state for it is None, which is no evidence: leave it out.
+
+    Raises
+    ------
+    TypeError
+        If the network is not discrete.
+    ValueError
+        If a column is not a node, or a value is neither a state of its node nor one that its cut points or groups
+        cover; the message names it.
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.adapters import states_of
+    >>> from anbexact.datasets import load_iris
+    >>> X, y = load_iris()
+    >>> network = ANBClassifier(discretizer="mdlp").fit(X, y).network_
+    >>> states = states_of(network, X[["petal_width", "petal_length"]].iloc[[0, 100]])
+    >>> states
+         petal_width  petal_length
+    0    (-inf, 0.8]  (-inf, 2.45]
+    100  (1.75, inf)   (4.75, inf)
+    >>> from pgmpy.inference import VariableElimination
+    >>> evidence = dict(states.loc[100])
+    >>> VariableElimination(network).map_query(["species"], evidence=evidence, show_progress=False)
+    {'species': 'virginica'}
+    """
+    _, states = read_network(network)
+    columns = read_columns(X)
+    unknown = [column.name for column in columns if str(column.name) not in states]
+    if unknown:
+        raise ValueError(
+            f"column {unknown[0]!r} is not a node of the network: drop it; the nodes are {list(map(str, states))}"
+        )
+    index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(columns[0].missing))
+    found = {column.name: _states_of_column(network, column, states[str(column.name)]) for column in columns}
+    return pd.DataFrame(found, index)
+
+
+def _states_of_column(
+    network: DiscreteBayesianNetwork, column: Column, states: tuple[Any, ...]
+) -> npt.NDArray[np.object_]:
+    """Return the states of the cells of a column; None where a cell is missing and that is no state."""
+    node: Hashable = str(column.name)
+    own_missing = {node} & set(network.graph.get(OWN_MISSING, ()))
+    cuts: dict[Hashable, Cuts] = {}
+    if node in network.graph.get(CUT_POINTS, {}) and not _are_states(column, states):
+        cuts = {node: np.asarray(network.graph[CUT_POINTS][node])}
+    vocabulary = Vocabulary(
+        {node: states},
+        quantities=_of_node(network, QUANTITIES, node),
+        groups=_of_node(network, GROUPS, node),
+        own_missing=own_missing,
+    )
+    (read,) = in_vocabulary([column], vocabulary, cuts)
+    codes = vocabulary.encode(read)
+    strange = np.flatnonzero(codes == UNKNOWN)
+    if len(strange):
+        value = column.values()[int(strange[0])]
+        raise ValueError(f"{value!r} is not a state of node {node!r}; its states are {list(states)}")
+    missing = len(states) - 1 if own_missing else -1
+    named = np.empty(len(states) + 1, dtype=object)
+    named[:-1] = states
+    named[-1] = None
+    return np.asarray(named[np.where(codes < 0, missing, codes)])
+
+
+def _are_states(column: Column, states: tuple[Any, ...]) -> bool:
+    """Whether all cells that are not missing are states, such as names of intervals."""
+    known = set(states)
+    values = [value for value, gone in zip(column.values(), column.missing, strict=True) if not gone]
+    return bool(values) and all(isinstance(value, str) and value in known for value in values)
+
+
+def _of_node(network: DiscreteBayesianNetwork, kept: str, node: Hashable) -> dict[Hashable, Any]:
+    """Return what the network keeps of a node, as a mapping."""
+    found = network.graph.get(kept, {})
+    return {node: found[node]} if node in found else {}

@@ -1,0 +1,145 @@
+"""Whether a model predicts better than the frequencies of the classes, which take no feature into account."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import xlogy
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.warn import first_action, warn
+from anbexact.models.logit.refit import Refit
+from anbexact.models.model import Model
+from anbexact.models.parameters.smoothing import LeaveOneOut
+from anbexact.models.structure import Structure
+from anbexact.tables.counted.counted_table import CountedTable
+from anbexact.tables.folds import split_table
+from anbexact.tables.table import DiscreteTable
+
+FEW_ROWS = 1000.0
+"""Total weight below which models are learned again in all folds."""
+FOLDS = 5
+MARGIN_NATS = 0.01
+"""Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
+PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
+"""What the warning says of a model that is no better than the frequencies of the classes."""
+INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
+"""What the warning recommends: smoothing draws it to the class frequencies as far as held-out rows demand."""
+LEAST_ROWS_COMPARED = 30
+"""Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
+MOST_ROWS_COMPARED = 1_000
+"""Maximum number of distinct rows of one fold that a model learned again predicts, at even distances."""
+
+
+class PredictedWorseWarning(UserWarning):
+    """Held-out rows are predicted worse than by the frequencies of the classes."""
+
+
+@contextmanager
+def later_corrected() -> Iterator[None]:
+    """Silence `PredictedWorseWarning` within the block: a refit, or weights, will change the predictions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictedWorseWarning)
+        yield
+
+
+def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
+    """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
+
+    ``why`` says what the reason may be, such as too few rows.
+    """
+    if log_loss > of_frequencies + MARGIN_NATS:
+        warn(
+            f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
+            f"row): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
+            PredictedWorseWarning,
+        )
+
+
+def compare_left_out(table: DiscreteTable, structure: Structure, smoothing: float) -> None:
+    """Warn if leave-one-out predicts rows worse than the class frequencies do; the structure stays."""
+    if len(table.weights) < LEAST_ROWS_COMPARED:
+        return
+    left_out = LeaveOneOut(table, structure)
+    n_classes = table.vocabulary.arity(structure.class_name)
+    counts = np.bincount(table.column(structure.class_name), table.weights, n_classes)
+    loss = -left_out.log_likelihood(smoothing) / left_out.weight
+    warn_if_worse(loss, _left_out_loss(counts), _repeating(table))
+
+
+def compare_folds(table: DiscreteTable, folds: Sequence[tuple[DiscreteTable, DiscreteTable]], value: float) -> None:
+    """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows.
+
+    ``value`` is the conditional log likelihood of the held-out rows of all folds, in nats.
+    """
+    if len(table.weights) < LEAST_ROWS_COMPARED:
+        return
+    name = table.vocabulary.class_name
+    n_classes = table.vocabulary.arity(name)
+    by_frequencies = 0.0
+    for rows, others in folds:
+        counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
+        by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
+    weight = sum(float(others.weights.sum()) for _, others in folds)
+    few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
+    why = few if table.weight_sum < FEW_ROWS else _repeating(table)
+    warn_if_worse(-value / weight, -by_frequencies / weight, why)
+
+
+def compare_relearned(table: DiscreteTable, learn: Callable[[DiscreteTable], Model]) -> None:
+    """Warn if models learned from other rows predict rows worse than the class frequencies do.
+
+    ``learn(rows)`` returns the model of some of the rows. Below a total weight of 1,000, every row is predicted, by
+    the rows of the other folds; otherwise the rows of one fold, at most 1,000 of them. Nothing is learned if the
+    warning is ignored anyway, or if rows are only known by their counts.
+    """
+    if isinstance(table, CountedTable) or first_action(PredictedWorseWarning) == "ignore":
+        return
+    if len(table.weights) < LEAST_ROWS_COMPARED:
+        return
+    folds = split_table(table, FOLDS)
+    if table.weight_sum >= FEW_ROWS:
+        folds = [(rows, _thinned(others)) for rows, others in folds[:1]]
+    value = 0.0
+    for rows, others in folds:
+        codes = np.array([others.column(name) for name in table.vocabulary.features])
+        logs = learn(rows).log_posterior(codes)
+        value += float(others.weights @ logs[np.arange(len(logs)), others.column(table.vocabulary.class_name)])
+    if folds:
+        compare_folds(table, folds, value)
+
+
+def compare_refit(refit: Refit | None) -> None:
+    """Warn if no precision of the prior of a refit predicts held-out rows better than the class frequencies do.
+
+    This is known if the precision was chosen by cross-validation; otherwise nothing is compared.
+    """
+    if refit is None or refit.strength is None or not refit.strength.tried:
+        return
+    weights = refit.design.weights
+    if len(weights) >= LEAST_ROWS_COMPARED:
+        value = max(value for _, value in refit.strength.tried)
+        few = f"{len(weights):,} distinct rows may be too few for the terms of the refit"
+        warn_if_worse(-value / float(weights.sum()), _left_out_loss(weights.sum(axis=0)), few)
+
+
+def _left_out_loss(counts: Floats) -> float:
+    """Return the log loss of class frequencies that are counted without the row that they predict; nats per row."""
+    others = (counts + 1 - np.minimum(counts, 1)) / (counts.sum() + len(counts) - 1)
+    return -float(xlogy(counts, others).sum()) / float(counts.sum())
+
+
+def _repeating(table: DiscreteTable) -> str:
+    """Return what the reason may be if there are many rows."""
+    n_features = len(table.vocabulary.features)
+    return f"some of the {n_features:,} features may repeat each other, and the model counts each repetition as new"
+
+
+def _thinned(table: DiscreteTable) -> DiscreteTable:
+    """Return at most as many rows of a table as are compared, at even distances."""
+    places = np.linspace(0, len(table.weights) - 1, min(len(table.weights), MOST_ROWS_COMPARED)).astype(np.int64)
+    return replace(table, codes=np.asfortranarray(table.codes[places]), weights=table.weights[places])

@@ -1,0 +1,160 @@
+"""A classifier that predicts worse than the frequencies of the classes says so, whatever its model is."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anbexact import RefittedClassifier
+from anbexact.classifiers import (
+    A2DEClassifier,
+    AODEClassifier,
+    AveragedANBClassifier,
+    AveragedNaiveBayesClassifier,
+    AveragedTANClassifier,
+    FixedStructureClassifier,
+    NaiveBayesClassifier,
+)
+from anbexact.classifiers.choosing.frequencies import FOLDS, PredictedWorseWarning, later_corrected
+from anbexact.classifiers.registry import CLASSIFIERS
+from anbexact.datasets import load_dataset
+from anbexact.models import aode
+from anbexact.tables.folds import split_table
+
+NOT_WORSE = {
+    "FSANBClassifier": "selects hardly any feature",
+    "FSSJClassifier": "selects hardly any feature",
+    "SelectiveKDBClassifier": "selects hardly any feature",
+    "PooledClassifier": "gives its members little weight",
+}
+"""Predict no worse than the frequencies, by a cross-validation of the whole fit."""
+JUDGED_BY_ITS_ROWS = {
+    "BSEJClassifier": "a greedy search, which learning again in folds would make five times as long",
+    "TANHCClassifier": "likewise",
+    "GreedyGBNClassifier": "likewise",
+    "MinimalClassParametersClassifier": "the folds predict better than new rows",
+}
+"""Predict worse, which is not seen: the rows that are predicted have chosen the structure."""
+
+
+def noise():
+    """Return 80 rows of a rare class, and of features that say nothing about it."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(80) < 0.15, "yes", "no")
+    X = pd.DataFrame({f"x{j}": [f"s{code}" for code in rng.integers(0, 6, 80)] for j in range(8)})
+    return X, pd.Series(y, name="c")
+
+
+def copies(n_rows, n_features=14):
+    """Return rows of a rare class, and of features that all repeat the same weak hint of it."""
+    rng = np.random.default_rng(0)
+    rare = rng.random(n_rows) < 0.1
+    hint = np.where(rng.random(n_rows) < 0.3, 2 * rare, rng.integers(0, 3, n_rows))
+    features = {}
+    for j in range(n_features):
+        features[f"x{j}"] = np.where(rng.random(n_rows) < 0.1, rng.integers(0, 3, n_rows), hint)
+    return pd.DataFrame(features).astype(str), pd.Series(np.where(rare, "yes", "no"), name="c")
+
+
+def unfitted(name, X):
+    if name == "FixedStructureClassifier":
+        return FixedStructureClassifier({"c": [], **{feature: ["c"] for feature in X}})
+    return CLASSIFIERS[name].estimator()
+
+
+def losses(found):
+    """Return the log loss that a warning states, and that of the frequencies."""
+    return tuple(map(float, re.search(r"log loss ([\d.]+) against ([\d.]+)", str(found.message)).groups()))
+
+
+def warned(model, X, y, **weights):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, **weights)
+    return [warning for warning in caught if issubclass(warning.category, PredictedWorseWarning)]
+
+
+@pytest.mark.parametrize("name", sorted(set(CLASSIFIERS) - set(NOT_WORSE) - set(JUDGED_BY_ITS_ROWS)))
+def test_every_classifier_says_so(name):
+    X, y = noise()
+    (found,) = warned(unfitted(name, X), X, y)
+    ours, theirs = losses(found)
+    assert ours > theirs + 0.01
+
+
+@pytest.mark.parametrize("name", ["AODEClassifier", "A2DEClassifier", "AveragedTANClassifier", "FSANBClassifier"])
+@pytest.mark.parametrize("n_rows", [600, 1500])
+def test_features_that_repeat_each_other(name, n_rows):
+    X, y = copies(n_rows)
+    (found,) = warned(unfitted(name, X), X, y)
+    assert losses(found)[0] > losses(found)[1] + 0.01
+
+
+@pytest.mark.parametrize(
+    "name", ["AODEClassifier", "A2DEClassifier", "AveragedFANClassifier", "AveragedANBClassifier"]
+)
+def test_nothing_is_said_where_features_predict(name):
+    assert warned(CLASSIFIERS[name].estimator(), *load_dataset("iris")) == []
+
+
+@pytest.mark.parametrize(
+    "model", [AODEClassifier, A2DEClassifier, AveragedTANClassifier, AveragedNaiveBayesClassifier]
+)
+def test_the_loss_is_that_of_models_without_the_predicted_rows(model):
+    """Each fold is predicted by a classifier that was fitted to the other rows alone."""
+    X, y = noise()
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    given = {"ess": 2.0} | ({"smoothing": 3.0} if "smoothing" in model().get_params() else {})
+    states = {name: sorted(column.unique()) for name, column in X.items()}
+    fitted = model(**given, categories=states)
+    (found,) = warned(fitted, X, y, sample_weight=weights)
+    table = fitted.reader_.table(X, y, sample_weight=weights)
+    total = by_frequencies = 0.0
+    for rows, others in split_table(table, FOLDS):
+        parts = []
+        for part in (rows, others):
+            columns = {name: np.array(table.vocabulary.states[name])[part.column(name)] for name in (*X, "c")}
+            frame = pd.DataFrame(columns)
+            parts.append((frame[list(X)], frame["c"], part.weights))
+        with later_corrected():
+            other = model(**given, categories=states).fit(*parts[0])
+        frame, labels, weight = parts[1]
+        own = np.searchsorted(other.classes_, labels)
+        total -= weight @ np.log(other.predict_proba(frame)[np.arange(len(own)), own])
+        counts = np.bincount(np.searchsorted(other.classes_, parts[0][1]), parts[0][2], 2) + 1
+        by_frequencies -= weight @ np.log(counts / counts.sum())[own]
+    assert losses(found) == pytest.approx((total / weights.sum(), by_frequencies / weights.sum()), abs=6e-4)
+
+
+def test_nothing_is_learned_again_where_the_warning_is_ignored(monkeypatch):
+    X, y = noise()
+    counted = []
+    monkeypatch.setattr(
+        "anbexact.classifiers.aode.count_pairs", lambda table, *_: counted.append(1) or aode.count_pairs(table)
+    )
+    with later_corrected():
+        AODEClassifier().fit(X, y)
+    assert len(counted) == 1
+    assert len(warned(AODEClassifier(), X, y)) == 1
+    assert len(counted) == 1 + FOLDS + 1
+
+
+def test_averages_over_many_features_are_not_compared():
+    """Their sums over all orders would take long for many rows."""
+    X, y = copies(60, 12)
+    assert warned(AveragedANBClassifier(ess=1.0), X, y) == []
+    assert warned(AveragedANBClassifier(ess=1.0), *noise()) != []
+
+
+@pytest.mark.parametrize("l2", ["auto", 1.0])
+def test_a_refit_is_compared_if_its_prior_was_chosen_by_cross_validation(l2):
+    X, y = noise()
+    network = NaiveBayesClassifier(ess=0.1)
+    classifier = RefittedClassifier(network, l2=l2)
+    found = warned(classifier, X, y)
+    if l2 == "auto":
+        value = max(value for _, value in classifier.logit_.refitted.strength.tried)
+        assert losses(found[0])[0] == pytest.approx(-value / len(y), abs=6e-4)
+    assert len(found) == (l2 == "auto")
