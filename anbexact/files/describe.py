@@ -74,7 +74,10 @@ def _describe_model(classifier: Any) -> dict[str, Any]:
     """Return the JSON form of variables and columns, and of the model that was learned from them."""
     estimator, vocabulary = type(classifier).__name__, classifier.vocabulary_
     if not hasattr(classifier, "model_type"):
-        raise TypeError(f"cannot save a {estimator}: its class must name that of its models, as model_type")
+        raise TypeError(
+            f"cannot save a {estimator}: it does not say what reads its model from a file. Let model_type be the "
+            "class of its model, with the methods to_dict and from_dict"
+        )
     position = vocabulary.positions
     names_in = getattr(classifier, "feature_names_in_", None)
     em = getattr(classifier, "em_", None)

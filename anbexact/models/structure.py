@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from anbexact._runtime.json_checks import flag, listed, mapped, number, reading,
 from anbexact._runtime.json_values import decode, encode
 from anbexact._runtime.units import counted
 from anbexact.models.proof import Proof
+from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -214,49 +215,6 @@ class Structure(Displayed):
         }
         return replace(self, parents=kept)
 
-    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
-        proof = self.certificate.proof
-        return {
-            "parents": [
-                [positions[child], [positions[parent] for parent in child_parents]]
-                for child, child_parents in self.parents.items()
-            ],
-            "score": encode(self.score),
-            "certificate": {key: encode(value) for key, value in self.certificate.statement().items()},
-            **({} if proof is None else {"proof": proof.to_dict(positions)}),
-        }
-
-    @classmethod
-    def from_dict(cls, described: Mapping[str, Any], names: Sequence[Hashable], class_name: Hashable) -> Structure:
-        """Return the structure that :meth:`to_dict` described; ``names[k]`` is the variable of number k.
-
-        Raises
-        ------
-        ValueError
-            For what is not a structure; the message names the field.
-        """
-        statement = {key: decode(value) for key, value in mapped(described["certificate"]).items()}
-        for key in ("upper_bound", "gap", "seconds"):
-            with reading(f"certificate, {key}"):
-                number(statement[key], finite=False)
-        optimal = statement["optimal"]
-        with reading("certificate, optimal"):
-            flag(optimal)
-        whole(statement["sets_scored"])
-        text(statement["method"])
-        children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))
-        parents = {
-            names[child]: tuple(names[parent] for parent in references(child_parents, len(names)))
-            for child, (_, child_parents) in zip(children, described["parents"], strict=True)
-        }
-        proof = described.get("proof")
-        if proof is not None:
-            with reading("proof"):
-                proof = Proof.from_dict(mapped(proof), names)
-        score = number(decode(described["score"]), finite=False)
-        return cls(class_name, parents, score, Certificate(**statement, proof=proof))
-
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return the graph as a networkx ``DiGraph``."""
         import networkx as nx
@@ -265,3 +223,48 @@ class Structure(Displayed):
         graph.add_nodes_from(self.parents)
         graph.add_edges_from(self.edges)
         return graph
+
+
+def structure_to_dict(structure: Structure, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return the JSON form of a structure, in which variables are numbers, their positions in the vocabulary."""
+    positions, proof = vocabulary.positions, structure.certificate.proof
+    return {
+        "parents": [
+            [positions[child], [positions[parent] for parent in child_parents]]
+            for child, child_parents in structure.parents.items()
+        ],
+        "score": encode(structure.score),
+        "certificate": {key: encode(value) for key, value in structure.certificate.statement().items()},
+        **({} if proof is None else {"proof": proof.to_dict(positions)}),
+    }
+
+
+def structure_from_dict(described: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
+    """Return the structure that :func:`structure_to_dict` described.
+
+    Raises
+    ------
+    ValueError
+        For what is not a structure; the message names the field.
+    """
+    names = vocabulary.names
+    statement = {key: decode(value) for key, value in mapped(described["certificate"]).items()}
+    for key in ("upper_bound", "gap", "seconds"):
+        with reading(f"certificate, {key}"):
+            number(statement[key], finite=False)
+    optimal = statement["optimal"]
+    with reading("certificate, optimal"):
+        flag(optimal)
+    whole(statement["sets_scored"])
+    text(statement["method"])
+    children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))
+    parents = {
+        names[child]: tuple(names[parent] for parent in references(child_parents, len(names)))
+        for child, (_, child_parents) in zip(children, described["parents"], strict=True)
+    }
+    proof = described.get("proof")
+    if proof is not None:
+        with reading("proof"):
+            proof = Proof.from_dict(mapped(proof), names)
+    score = number(decode(described["score"]), finite=False)
+    return Structure(vocabulary.class_name, parents, score, Certificate(**statement, proof=proof))

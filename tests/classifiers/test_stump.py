@@ -5,12 +5,14 @@ import json
 import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from anbexact import NaiveBayesClassifier, PooledClassifier, RefittedClassifier
+from anbexact._runtime.json_values import OBJECTS
 from anbexact.adapters import (
     class_posterior,
     most_probable_explanations,
@@ -72,9 +74,9 @@ class StumpClassifier(TableClassifier):
 
 @pytest.fixture(autouse=True)
 def registered():
-    register_classifier("stump", "decision stump", compared=[Compared("Stump", 300)])(StumpClassifier)
-    yield
-    del CLASSIFIERS["StumpClassifier"]
+    with patch.dict(CLASSIFIERS), patch.dict(OBJECTS):
+        register_classifier("stump", "decision stump", compared=[Compared("Stump", 300)])(StumpClassifier)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from anbexact.models.network.table_draws import Draw, draws_of_network
 from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory, count_families
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.models.reading import Reading
-from anbexact.models.structure import Certificate, Structure
+from anbexact.models.structure import Certificate, Structure, structure_from_dict, structure_to_dict
 from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Rows
@@ -131,7 +131,7 @@ class Network(JointModel, Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the structure; subclasses add what its tables or densities follow from."""
-        return {"structure": self.structure.to_dict(self.vocabulary.positions)}
+        return {"structure": structure_to_dict(self.structure, self.vocabulary)}
 
     def _counts_to_dict(self) -> list[dict[str, Any]]:
         assert self.counts is not None
@@ -392,7 +392,7 @@ class TableNetwork(Network):
 def read_structure(described: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
     """Return the structure of a network that was described."""
     with reading("structure"):
-        return Structure.from_dict(mapped(described["structure"]), vocabulary.names, vocabulary.class_name)
+        return structure_from_dict(mapped(described["structure"]), vocabulary)
 
 
 def check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
