@@ -280,13 +280,13 @@ class PooledClassifier(PooledParameters, FittedPool):
     ) -> FixedStructureClassifier | None:
         """Return a network on the common states of the members; None if they have none."""
         from anbexact.classifiers.pooling.common_states import common_network
-        from anbexact.models.reading import DifferentReadingsError
+        from anbexact.models.coding import DifferentCodingsError
 
         first = fitted[0].estimator_ if isinstance(fitted[0], RefittedClassifier) else fitted[0]
         settings = {name: getattr(first, name) for name in ("handle_unknown", "handle_missing", "n_jobs")}
         try:
             return common_network(fitted, rows, settings)
-        except DifferentReadingsError:
+        except DifferentCodingsError:
             return None
 
     def _tell(self, records: Sequence[Record]) -> None:

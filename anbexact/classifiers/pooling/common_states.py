@@ -8,10 +8,10 @@ from typing import Any
 
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.models.coding import common_refinement
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import count_families
-from anbexact.models.reading import common_refinement
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.tables.reader import Reader
@@ -33,10 +33,10 @@ def common_network(
 
     Raises
     ------
-    DifferentReadingsError
+    DifferentCodingsError
         If the members have no common states.
     """
-    common = common_refinement([model.model_.reading for model in models])
+    common = common_refinement([model.model_.coding for model in models])
     vocabulary, first = common.vocabulary, models[0]
     reader = Reader(
         fitted_by=type(first).__name__,

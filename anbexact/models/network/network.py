@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from anbexact._runtime.displayed import Displayed
+from anbexact.models.coding import Coding
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
 from anbexact.models.model import JointModel
@@ -19,7 +20,6 @@ from anbexact.models.network.explanation_terms import Family, Grounds
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.counts import Counts, count_families
 from anbexact.models.parameters.tables import Tables
-from anbexact.models.reading import Reading
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
@@ -77,9 +77,9 @@ class Network(JointModel, Displayed):
         """Return the counts in the vocabulary of :meth:`discrete`; None if the tables were given."""
 
     @property
-    def reading(self) -> Reading:
+    def coding(self) -> Coding:
         """The states and cut points of :meth:`discrete`."""
-        return Reading(self.discrete_vocabulary, self.discrete_cut_points)
+        return Coding(self.discrete_vocabulary, self.discrete_cut_points)
 
     @property
     def summed_families(self) -> list[tuple[Hashable, Family]]:
