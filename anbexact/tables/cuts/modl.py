@@ -128,7 +128,7 @@ def _class_sums(starts: Starts, labels: Labels, weights: Weights) -> Sums:
 
 
 def interval_prices(weight: float, most: int) -> Prices:
-    """Return the prices ln C(N + k - 1, k - 1) of k intervals for rows of weight N, for k from 0 (price 0) to most."""
+    """Return the prices ln C(N + k - 1, k - 1) of k intervals for rows of weight N, k from 0 (free) to most."""
     k = np.arange(1, most + 1)
     return np.append(0.0, gammaln(weight + k) - gammaln(weight + 1) - gammaln(k))
 
