@@ -294,11 +294,11 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     ) -> FixedStructureClassifier | None:
         """Return a network on the common states of the members; None if they have none."""
         from anbexact.classifiers.pooling.common_states import common_network
-        from anbexact.models.reading import DifferentReadingsError
+        from anbexact.models.coding import DifferentCodingsError
 
         try:
             return common_network(fitted, rows)
-        except DifferentReadingsError:
+        except DifferentCodingsError:
             return None
 
     def _tell(self, records: Sequence[Record]) -> None:
