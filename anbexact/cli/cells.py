@@ -98,6 +98,8 @@ def meant(
     expected: Expected = ANYTHING,
     decimal: str | None = None,
     dotted: list[str] | None = None,
+    *,
+    typed: bool = False,
 ) -> pd.Series[Any]:
     """Return a column of a file as the numbers, booleans, dates or text that all of its cells are.
 
@@ -119,6 +121,8 @@ def meant(
         The decimal mark, if the user or the file determines it.
     dotted : list, optional
         Receives the name of the column if dots are missing cells.
+    typed : bool, default False
+        Whether the format has booleans of its own, so that the text ``True`` is text, as a frame of Python has it.
 
     Raises
     ------
@@ -134,7 +138,7 @@ def meant(
         column = pd.Series(cells, index=column.index, name=name)
     if is_text(column) or isinstance(column.dtype, pd.CategoricalDtype):
         stays = expected.stays_text(name)
-        values = partial(_values, name=name, decimal=decimal, dotted=[] if dotted is None else dotted)
+        values = partial(_values, name=name, decimal=decimal, dotted=[] if dotted is None else dotted, typed=typed)
         return _of_text(column, read, _just_text if stays else values)
     return in_one_form(column)
 
@@ -227,9 +231,11 @@ def _just_text(texts: list[str]) -> None:
     """Return that texts are nothing else."""
 
 
-def _values(texts: list[str], name: str, decimal: str | None, dotted: list[str]) -> pd.Series[Any] | None:
+def _values(
+    texts: list[str], name: str, decimal: str | None, dotted: list[str], *, typed: bool
+) -> pd.Series[Any] | None:
     """Return different texts as the values that all of them are, by place; None if they are just text."""
-    if all(text in TRUTH for text in texts):
+    if not typed and all(text in TRUTH for text in texts):
         return pd.Series([TRUTH[text] for text in texts], dtype="boolean")
     places = [k for k, text in enumerate(texts) if text != MISSING_DOT]
     found = texts if len(places) == len(texts) else [texts[k] for k in places]

@@ -80,6 +80,11 @@ class TableFile:
         if foreign:
             raise InputError(f"{foreign[0]} does not apply to {source.label}, which is read as {self.format}")
 
+    @property
+    def typed(self) -> bool:
+        """Whether the format tells text from other cells."""
+        return self.format != "csv"
+
     def frame(self, expected: Expected, verbatim: Collection[str] | None = ()) -> pd.DataFrame:
         """Return the cells as they stand in the file; of separated text, measures not in ``verbatim`` as numbers.
 

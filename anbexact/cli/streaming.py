@@ -64,7 +64,7 @@ def _predict(file: TableFile, expected: Expected, rows: Rows) -> None:
 
     with written_in_parts(rows.args.output) as write:
         for part in file.parts(expected, chosen, PART_ROWS):
-            known = pd.DataFrame({name: _settled(part[name], file.decimal, expected, kinds) for name in used})
+            known = pd.DataFrame({name: _settled(part[name], file, expected, kinds) for name in used})
             if not all(_is_written_alike(part[name]) for name in passed):
                 raise UnlikeError
             write(rows.answers(known, part[passed])[1])
@@ -81,9 +81,7 @@ def _is_written_alike(column: pd.Series[Any]) -> bool:
     return is_text(column) and pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
 
 
-def _settled(
-    column: pd.Series[Any], decimal: str | None, expected: Expected, kinds: dict[str, str]
-) -> pd.Series[Any]:
+def _settled(column: pd.Series[Any], file: TableFile, expected: Expected, kinds: dict[str, str]) -> pd.Series[Any]:
     """Return a column of a part as that of the whole is; ``kinds`` receives what the columns are.
 
     Raises
@@ -93,7 +91,7 @@ def _settled(
     """
     name = str(column.name)
     dotted: list[str] = []
-    found = meant(column, expected, decimal, dotted)
+    found = meant(column, expected, file.decimal, dotted, typed=file.typed)
     if not found.notna().any():
         return found
     kind = pd.api.types.infer_dtype(found, skipna=True) if is_text(found) else str(found.dtype)

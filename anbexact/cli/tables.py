@@ -57,7 +57,7 @@ def recognised(frame: pd.DataFrame, file: TableFile, expected: Expected) -> pd.D
     dotted: list[str] = []
     for name, column in frame.items():
         try:
-            columns[name] = meant(column, expected, file.decimal, dotted)
+            columns[name] = meant(column, expected, file.decimal, dotted, typed=file.typed)
         except TypeError:
             raise InputError(
                 f"cannot read {file.source.label}: column {name!r} contains lists or records; split them into one "
