@@ -38,7 +38,7 @@ from anbexact.models.model import Model
 
 
 @dataclass(frozen=True, eq=False)
-class Split(Model):
+class StumpModel(Model):
     """P(class | the state of one feature); the shares of the classes where it is missing."""
 
     vocabulary: object
@@ -69,7 +69,7 @@ class StumpClassifier(TableClassifier):
             shares = counts / counts.sum(axis=1, keepdims=True)
             tried.append((float((counts[:-1] * np.log(shares[:-1])).sum()), j, shares))
         _, feature, shares = max(tried, key=lambda one: one[0])
-        return Split(vocabulary, cut_points, feature, shares)
+        return StumpModel(vocabulary, cut_points, feature, shares)
 
 
 @pytest.fixture(autouse=True)
@@ -193,7 +193,7 @@ def written(stump, path):
         (lambda it, _: logit_sites(it), "a LogitModel is needed, .*, not a StumpClassifier"),
         (lambda it, _: class_posterior(it, "top_left"), "StumpClassifier provides the posterior of its class only"),
         (lambda it, _: most_probable_explanations(it, {}), "not a StumpClassifier"),
-        (lambda it, _: it.partial_fit(*load_tic_tac_toe()), "rows cannot be added to a Split"),
+        (lambda it, _: it.partial_fit(*load_tic_tac_toe()), "rows cannot be added to a StumpModel"),
         (written, "StumpClassifier is not a network: use the extension .json"),
     ],
 )
