@@ -50,13 +50,15 @@ def to_python(classifier: Any, path: str | Path) -> None:
     Examples
     --------
     >>> import runpy
+    >>> import tempfile
     >>> from anbexact import TANClassifier
     >>> from anbexact.adapters import to_python
     >>> from anbexact.datasets import load_monks
     >>> X, y = load_monks(1)
-    >>> to_python(TANClassifier().fit(X, y), "monks_scorer.py")  # doctest: +SKIP
-    >>> scorer = runpy.run_path("monks_scorer.py")  # doctest: +SKIP
-    >>> scorer["predict"]({"jacket_color": "red"})  # doctest: +SKIP
+    >>> path = tempfile.mkdtemp() + "/monks_scorer.py"
+    >>> to_python(TANClassifier().fit(X, y), path)
+    >>> scorer = runpy.run_path(path)
+    >>> scorer["predict"]({"jacket_color": "red"})
     'yes'
     """
     write_atomically(Path(path), python_source(scoring_form(classifier, "to_python")))

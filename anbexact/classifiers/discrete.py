@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary
 
 if TYPE_CHECKING:
+    from anbexact.classifiers.table_classifier import TableClassifier
     from anbexact.models.model import Model
 
 
@@ -286,3 +287,8 @@ class DiscreteClassifier(
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:
+    """Return the classifier that read the table: a refit's network, or that of a pool's first member."""
+    return cast("TableClassifier", classifier._read_by())

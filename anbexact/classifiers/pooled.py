@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import field
 from inspect import signature
 from math import isinf
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.advice import heard_once
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import progress_of
@@ -22,7 +25,6 @@ from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier
-from anbexact.classifiers.fitted_pool import FittedPool
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.pooling.learning import (
@@ -41,17 +43,23 @@ from anbexact.classifiers.pooling.learning import (
 )
 from anbexact.classifiers.pooling.members import AUTO, Member, automatic_members, named_members
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.models.pool.weights import HeldOutLogs, PoolWeights
+from anbexact.models.pool.pool import Pool, PoolMember
+from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, shares
 from anbexact.tables.cuts.continuous import continuous_columns
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.reading import is_frame, is_series
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
+from anbexact.tables.reader import Reader
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.text_columns import as_meant
 from anbexact.tables.training import record_columns
 from anbexact.tables.weights import advise_on_weights, apply_class_weight, check_class_weight
+
+if TYPE_CHECKING:
+    from anbexact.models.network.explanation import Explanations
+    from anbexact.models.pool.logit import PooledLogit
 
 FOLDS, FEWER_FOLDS = 5, 3
 """Default numbers of folds: members learn almost as well from two thirds of many rows."""
@@ -78,7 +86,7 @@ class PooledParameters(TimeLimitParameters, TableParameters):
     "logarithmic pool of networks",
     compared=[Compared("pool", 200, refitted=False)],
 )
-class PooledClassifier(PooledParameters, FittedPool):
+class PooledClassifier(PooledParameters, DiscreteClassifier):
     """A logarithmic pool: the weighted sum of the log posteriors of several classifiers.
 
     ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``, with weights ``w_m ≥ 0`` and biases b. These are fitted to
@@ -170,6 +178,13 @@ class PooledClassifier(PooledParameters, FittedPool):
     >>> pool.score(X, y) > 0.9
     True
     """
+
+    estimators_: list[tuple[str, DiscreteClassifier]]
+    weights_: Floats
+    biases_: Floats
+    ridge_: float
+    _considered: dict[Hashable, list[Any]]
+    common_: FixedStructureClassifier | None
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -279,11 +294,11 @@ class PooledClassifier(PooledParameters, FittedPool):
     ) -> FixedStructureClassifier | None:
         """Return a network on the common states of the members; None if they have none."""
         from anbexact.classifiers.pooling.common_states import common_network
-        from anbexact.models.reading import DifferentReadingsError
+        from anbexact.models.coding import DifferentCodingsError
 
         try:
             return common_network(fitted, rows)
-        except DifferentReadingsError:
+        except DifferentCodingsError:
             return None
 
     def _tell(self, records: Sequence[Record]) -> None:
@@ -327,6 +342,113 @@ class PooledClassifier(PooledParameters, FittedPool):
             raise ValueError(
                 f"{changed[0]} applies to automatic members only: set it in each of the members that you pass"
             )
+
+    @all_or_nothing
+    def set_pool(
+        self,
+        estimators: list[tuple[str, DiscreteClassifier]],
+        found: PoolWeights,
+        members: pd.DataFrame,
+        common: FixedStructureClassifier | None,
+    ) -> Self:
+        """Store fitted members with their weights.
+
+        Parameters
+        ----------
+        estimators : list of (name, classifier)
+            Fitted classifiers with the same classes.
+        found : PoolWeights
+            Their weights, and the biases in the order of the classes.
+        members : DataFrame
+            As ``members_``.
+        common : FixedStructureClassifier or None
+            As ``common_``.
+
+        Returns
+        -------
+        self
+        """
+        self.estimators_ = estimators
+        self.weights_, self.biases_, self.ridge_ = found.weights, found.biases, found.ridge
+        self._considered, self.common_ = members.reset_index().to_dict(orient="list"), common
+        self.classes_ = estimators[0][1].classes_
+        return self
+
+    @property
+    def members_(self) -> pd.DataFrame:
+        """All members that were tried, with their weights and outcomes."""
+        return pd.DataFrame(self._considered).set_index("member")
+
+    @property
+    def model_(self) -> Pool:
+        """The members' models, with their weights."""
+        check_is_fitted(self)
+        members = tuple(
+            PoolMember(name=name, weight=float(w), model=own.model_, reader=own.reader_, n_jobs=own._threads())
+            for w, (name, own) in zip(self.weights_, self.estimators_, strict=True)
+        )
+        common = None if self.common_ is None else self.common_.origin()
+        return Pool(members=members, biases=self.biases_, ridge=self.ridge_, common=common)
+
+    def _threads(self) -> int | None:
+        """Return None: every member has its own number of threads."""
+        return None
+
+    def _read_by(self) -> DiscreteClassifier:
+        return self.estimators_[0][1]._read_by()
+
+    @property
+    def class_prior_(self) -> npt.NDArray[np.float64]:
+        """P(class) when no feature is known, shape (classes,): the weighted mean over the members.
+
+        If all weights are 0, it is the mean over the members.
+        """
+        check_is_fitted(self)
+        priors = np.stack([model.class_prior_ for _, model in self.estimators_])
+        return np.asarray(shares(self.weights_) @ priors)
+
+    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+        """Return, per row, what each family of features adds to the log odds of one class against another.
+
+        A term is the weighted sum of the contributions of all members' families with the same features, regardless of
+        a member's cut points and the direction of its arcs. A member that is not a network is one term, and so is one
+        whose probabilities of a row contain zeros. See :meth:`anbexact.NetworkClassifier.explain`.
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or ``against`` is not a class, or both are the same; or if the members have no common states.
+        """
+        return self.model_.explain(X, label, against)
+
+    def to_logit(self) -> PooledLogit:
+        """Return the logistic regression with the posterior of the pool, on the common states of its members.
+
+        Its terms are those of the union of the members' families. ``to_logit().to_network()`` is one network with
+        this posterior, if its tables fit into memory.
+
+        Raises
+        ------
+        TypeError
+            If a member is not a network.
+        ValueError
+            If a table of a member contains a zero, or the members have no common states.
+        MemoryError
+            If the terms would not fit into memory; the message says how much they need.
+
+        Warns
+        -----
+        UserWarning
+            If a member models columns by densities: the regression then has the posterior of its discrete form.
+        """
+        return self.model_.to_logit()
+
+    @property
+    def reader_(self) -> Reader:
+        """How frames are read, as codes of the states of ``vocabulary_``."""
+        check_is_fitted(self)
+        source = self.estimators_[0][1] if self.common_ is None else self.common_
+        return source.reader_
 
 
 def _indexable(rows: Any) -> Any:

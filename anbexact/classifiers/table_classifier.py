@@ -124,6 +124,12 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         SearchTooLargeError
             If the search needs more memory than allowed.
 
+        Warns
+        -----
+        UserWarning
+            If rows or columns are left out, or if held-out rows are predicted worse than by the frequencies of the
+            classes (``docs/background/equivalent-sample-size.md`` says which classifiers compare the two).
+
         If an exception is raised, also by Ctrl-C, the classifier remains as it was before the call.
         """
         with refused_without_memory(f"fitting the {type(self).__name__}"):

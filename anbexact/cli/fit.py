@@ -15,7 +15,7 @@ from anbexact.classifiers import (
     TableClassifier,
 )
 from anbexact.classifiers.choosing.frequencies import FOLDS, PredictedWorseWarning
-from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.cli.fit_options import add_learning, chosen_parameters
 from anbexact.cli.learning import foreign_to, learn, refitted, titles, unfitted
 from anbexact.cli.messages import ProgressLine, note

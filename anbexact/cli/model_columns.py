@@ -12,6 +12,7 @@ import pandas as pd
 from anbexact._runtime.units import agreeing, counted
 from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
+from anbexact.tables.frames.native_values import native
 from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
 from anbexact.tables.vocabulary import UNKNOWN
 
@@ -137,7 +138,7 @@ def unknown_cells(classifier: DiscreteClassifier, X: pd.DataFrame, found: Unknow
     unknown = classifier.reader_.codes(X) == UNKNOWN
     for j, name in enumerate(classifier.vocabulary_.features):
         if unknown[j].any():
-            count, value = found.get(name, (0, X[name].iloc[int(unknown[j].argmax())]))
+            count, value = found.get(name, (0, native(X[name].iloc[int(unknown[j].argmax())])))
             found[name] = (count + int(unknown[j].sum()), value)
 
 

@@ -19,7 +19,7 @@ what to decide, and starts with the costs that you give."""
 EXAMPLES = """\
   anbexact panel model.json
   anbexact panel model.json -o panel.html --no-open
-  anbexact panel model.json --cost ill=10,healthy=1 --reject 0.5
+  anbexact panel model.json --cost ill=10,well=1 --reject 0.5
   anbexact panel model.json --costs costs.csv
 """
 

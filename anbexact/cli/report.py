@@ -43,7 +43,7 @@ EXAMPLES = """\
   anbexact report model.json data.csv
   anbexact report model.json data.csv --models NB,TAN --folds 10 -o model.html
   anbexact report model.json data.csv --markdown > model.md
-  anbexact report model.json data.csv --cost ill=10,healthy=1 --reject 0.5
+  anbexact report model.json data.csv --cost ill=10,well=1 --reject 0.5
   anbexact report model.json data.csv --no-validation --json
 """
 

@@ -29,6 +29,8 @@ PART_ROWS = 100_000
 LEAST_BYTES = 1 << 24
 """Size of a table from which it is read in parts."""
 
+_KINDS = {"i": "whole", "u": "whole", "f": "real", "b": "boolean"}
+
 
 def streams(args: argparse.Namespace, file: TableFile) -> bool:
     """Whether a table is read, and its answers written, a part at a time."""
@@ -94,16 +96,17 @@ def _settled(
     found = meant(column, expected, decimal, dotted)
     if not found.notna().any():
         return found
-    kind = "text" if is_text(found) else {"i": "whole", "u": "whole", "f": "real"}.get(found.dtype.kind, "other")
+    kind = pd.api.types.infer_dtype(found, skipna=True) if is_text(found) else str(found.dtype)
+    kind = _KINDS.get(found.dtype.kind, kind)
     if kind == "whole" and kinds.get(name) == "real":
         return found.astype("Float64" if found.isna().any() else np.float64)
     large = kind == "whole" and float(found.abs().max()) >= EXACT
-    if dotted or large or kind == "other" or kinds.setdefault(name, kind) != kind:
+    if dotted or large or isinstance(found.dtype, pd.CategoricalDtype) or kinds.setdefault(name, kind) != kind:
         raise UnlikeError
     quantity = expected.written.get(name)
-    if kind == "text" and quantity is not None:
+    if kind == "string" and quantity is not None:
         for text in found.dropna().unique():
             quantity.number(text)  # it fails if perhaps the whole column has another decimal mark
-    elif kind == "text" and not expected.stays_text(name):
+    elif kind == "string" and not expected.stays_text(name):
         raise UnlikeError
     return found

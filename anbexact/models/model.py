@@ -12,8 +12,8 @@ import numpy as np
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.units import with_article
+from anbexact.models.coding import Coding
 from anbexact.models.network.evidence import query_network
-from anbexact.models.reading import Reading
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -125,9 +125,9 @@ class Model(ABC):
         """Compute now what the first prediction would have to compute."""
 
     @property
-    def reading(self) -> Reading:
+    def coding(self) -> Coding:
         """Its states and cut points; of a model of densities, those of its discrete form."""
-        return Reading(self.vocabulary, self.cut_points)
+        return Coding(self.vocabulary, self.cut_points)
 
     @property
     def summed_families(self) -> Sequence[tuple[Hashable, Family]] | None:
@@ -195,7 +195,7 @@ class Model(ABC):
         raise TypeError(f"{with_article(type(self).__name__)} is not a network of conditional tables")
 
     def to_potentials(self) -> Potentials:
-        """Return the log posterior as a sum of functions of a few features and the class, over :attr:`reading`.
+        """Return the log posterior as a sum of functions of a few features and the class, over :attr:`coding`.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Warnings about a training table: columns that look like identifiers, and classes that do not look like classes."""
+"""Warnings about a training table: columns that look like identifiers, and labels that do not look like classes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 def without_identifiers(
     columns: Sequence[Column], weights: npt.NDArray[np.float64], stay: Collection[Hashable]
 ) -> tuple[list[Column], dict[Hashable, str]]:
-    """Replace the columns that look like identifiers by columns of a single state, and warn of it.
+    """Replace the columns that look like identifiers by columns of a single state, and warn about it.
 
     A column that is left out stays among the features, but its values are ignored both in training and at prediction:
     every row has the state ``"(left out)"``.
@@ -144,13 +144,13 @@ def _is_called_id(name: Hashable) -> bool:
     return bool(words) and "id" in (words[0], words[-1])
 
 
-def question_class(
+def warn_about_class(
     target: Column,
     weights: npt.NDArray[np.float64],
     declared: Sequence[object] = (),
     repeats: npt.NDArray[np.int64] | None = None,
 ) -> None:
-    """Warn of a class with a single state, unless several are declared, or with very many.
+    """Warn about a class with a single state, unless several are declared, or with very many.
 
     If equal rows were merged, ``repeats`` is the number of rows that each row represents.
 

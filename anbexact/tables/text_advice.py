@@ -14,15 +14,15 @@ from anbexact.tables.frames.text_quantities import AMONG_QUANTITIES, meaning_of
 from anbexact.tables.frames.written_numbers import number_parts
 
 FEWEST_TEXTS = 20
-"""Number of distinct texts from which a column is examined for numbers, dates and times."""
+"""Minimum number of distinct texts for a column to be examined for numbers, dates and times."""
 UNREAD_SHARE = 0.1
-"""Share of the texts that may be something else."""
+"""Maximum share of the texts that may have another meaning."""
 DAYS = (
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%Y%m%d", "%d.%m.%y", "%d/%m/%y",
     "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y",
 )  # fmt: skip
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
-"""Formats of dates that are only advised, because days and months may be confused, and of times after them."""
+"""Formats of dates that are only advised, because days and months may be confused, and of times that follow them."""
 _WHOLE = re.compile(r"[1-9]\d*", re.ASCII)
 
 
@@ -37,11 +37,11 @@ def unread_advice(values: Sequence[object]) -> str:
     texts = [text for value in values if isinstance(value, str) and (text := value.strip()) not in AMONG_QUANTITIES]
     if len(texts) < FEWEST_TEXTS or not all(isinstance(value, str) for value in values):
         return ""
-    return meaning_of(texts).question or _but_for_some(texts) or _dates(texts) or _codes(texts)
+    return meaning_of(texts).question or _advice_on_exceptions(texts) or _dates(texts) or _codes(texts)
 
 
-def _but_for_some(texts: Sequence[str]) -> str:
-    """Return advice that names the few texts which keep the others from being read as what they mean."""
+def _advice_on_exceptions(texts: Sequence[str]) -> str:
+    """Return advice that names the few texts that prevent a column from being read as numbers, dates or times."""
     kinds: dict[str, Callable[[str], bool]] = {
         "numbers": lambda text: number_parts(text, ".") is not None or number_parts(text, ",") is not None,
         "dates": lambda text: is_iso(with_hyphens(text)),

@@ -15,7 +15,7 @@ from anbexact.tables.cuts.continuous import discretise, fit_cut_points, fit_grou
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.lazy import is_lazy
 from anbexact.tables.frames.reading import frame_names, read_columns
-from anbexact.tables.identifiers import question_class, without_identifiers
+from anbexact.tables.identifiers import warn_about_class, without_identifiers
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.labels import check_classes, read_target
 from anbexact.tables.missing import EM, missing_cells, refuse_missing_class
@@ -183,7 +183,7 @@ def training_columns(
     advise_on_weights(weights)
     target = read_target(y, columns, weights)
     categories = declared_states(estimator, [column.name for column in columns], target.name, classes)
-    question_class(target, weights, categories.get(target.name, ()))
+    warn_about_class(target, weights, categories.get(target.name, ()))
     weights = apply_class_weight(
         getattr(estimator, "class_weight", None), target, weights, categories.get(target.name, ())
     )

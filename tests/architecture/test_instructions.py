@@ -9,46 +9,27 @@ from functools import cache
 from importlib import import_module
 
 import pytest
-from sources import SOURCES, nodes, strings
-from test_pages import FENCE, PAGES, ROOT, SPAN
+from instructions import BLOCK, DOUBLE, EXAMPLES, FENCE, PAGES, ROOT, SPAN, command_lines, command_spans, texts
+from sources import SOURCES, nodes
 
 import anbexact
 import anbexact.adapters
 import anbexact.classifiers
 import anbexact.cli as cli
 
-EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
-COMMANDS = "|".join(module.__name__.rpartition(".")[2] for module in cli.COMMANDS)
-LINE = re.compile(rf"^\s*(?:[^`\n]*\| )?(anbexact (?:{COMMANDS})\b[^\n]*)$", re.MULTILINE)
-BLOCK = re.compile(r"^ *```python\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
-DOUBLE = re.compile(r"``([^`]+)``")
 
-
-@cache
-def texts():
-    """Return the texts that may contain instructions, by where they are."""
-    found = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (*PAGES, *EXAMPLES)}
-    for module in SOURCES:
-        for line, text, _ in strings(module):
-            found[f"{module}, line {line}"] = text
-    return found
-
-
-def commands():
-    """Return the lines that are commands, and what is in backticks like one, with the text that has it first."""
-    lines, spans = {}, {}
+def found_by_where(find):
+    """Return the commands that ``find`` finds in the texts, with the text that has each first."""
+    found = {}
     for where, text in texts().items():
-        for line in LINE.findall(text):
-            if "{}" not in line and not line.rstrip().endswith((".", ",", "`")):
-                lines.setdefault(re.split(r"\s{2,}|\s#\s", line)[0], where)
-        for span in (*SPAN.findall(text), *DOUBLE.findall(text)):
-            if re.match(rf"anbexact (?:{COMMANDS}) .*-", span := " ".join(span.split())):
-                spans.setdefault(span, where)
-    return lines, spans
+        for command in find(text):
+            found.setdefault(command, where)
+    return found
 
 
 def refused(command, capsys):
     """Return why the parser refuses a command; empty if it does not."""
+    command = command[command.index("anbexact ") :]
     words = shlex.split(re.sub(r"<\([^)]*\)", "FILE", command), comments=True)
     ends = [k for k, word in enumerate(words) if word.startswith((">", "|"))]
     try:
@@ -59,7 +40,7 @@ def refused(command, capsys):
 
 
 def test_commands(capsys):
-    lines, _ = commands()
+    lines = found_by_where(command_lines)
     assert len(lines) > 40
     found = {line: (where, why) for line, where in lines.items() if (why := refused(line, capsys))}
     assert found == {}
@@ -67,7 +48,7 @@ def test_commands(capsys):
 
 def test_parts_of_commands(capsys):
     """In the text, a command may lack what is required, but has no unknown option and no unknown value."""
-    _, spans = commands()
+    spans = found_by_where(command_spans)
     assert len(spans) > 5
     missing = ("the following arguments are required", "expected one argument")
     found = {

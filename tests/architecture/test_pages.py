@@ -5,16 +5,9 @@ import re
 from functools import cache
 from importlib import import_module
 
-from sources import PACKAGE, SOURCES, nodes, strings
+from instructions import FENCE, PAGES, ROOT, SPAN
+from sources import SOURCES, nodes, strings
 
-ROOT = PACKAGE.parent
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "SECURITY.md",
-    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "measurements" not in path.parts),
-]
-FENCE = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.DOTALL | re.MULTILINE)
-SPAN = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
 FOREIGN = {
     "pandas": "NaT chunksize",
     "pyarrow": "iter_batches",

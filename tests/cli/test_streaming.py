@@ -107,6 +107,31 @@ def test_another_encoding_is_read_in_parts_too(capsys, monkeypatch):
     assert "is read as cp1252" in said
 
 
+@pytest.mark.parametrize("late", [None, "soon", "2024-02-27 12:30"])
+def test_booleans_and_dates_are_read_in_parts_too(late, capsys, monkeypatch):
+    rng = np.random.default_rng(1)
+    flag, hour = rng.random(130) < 0.4, rng.integers(0, 2000, 130)
+    frame = pd.DataFrame(
+        {
+            "flag": flag,
+            "day": (pd.Timestamp("2024-02-27") + pd.to_timedelta(hour // 24, unit="D")).date,
+            "time": pd.Timestamp("2024-02-27 00:30") + pd.to_timedelta(hour, unit="h"),
+        }
+    )
+    answer = np.where(flag ^ (hour < 700), "yes", "no")
+    save(NaiveBayesClassifier(discretizer="median", handle_unknown="marginalize").fit(frame, answer), "m.json")
+    new = frame.astype({"day": object, "flag": object}).assign(answer=answer)
+    new.loc[[3, 60], ["flag", "day", "time"]] = None
+    if late is not None:
+        new.loc[120, "day"] = late
+    new.to_csv("new.csv", index=False)
+    code, _, said, _ = assert_same(capsys, monkeypatch, "--proba", "--keep", "-o", "out.csv", streamed=late is None)
+    assert code == (2 if late == "soon" else 0), said
+    if late is None:
+        new.to_parquet("new.csv")
+        assert_same(capsys, monkeypatch, "--proba", "-o", "out.csv")
+
+
 def test_columns_may_be_absent_or_in_another_order(capsys, monkeypatch):
     write_model(rows(1), NaiveBayesClassifier(discretizer="median", ess=1.0))
     rows(2).drop(columns=["answer", "other"]).iloc[:, ::-1].to_csv("new.csv", index=False)

@@ -66,7 +66,7 @@ def compare_left_out(table: DiscreteTable, structure: Structure, smoothing: floa
         return
     left_out = LeaveOneOut(table, structure)
     n_classes = table.vocabulary.arity(structure.class_name)
-    counts = np.bincount(table.column(structure.class_name), table.weights, n_classes)
+    counts = np.bincount(table.column(structure.class_name), table.weights, n_classes).astype(np.float64)
     loss = -left_out.log_likelihood(smoothing) / left_out.weight
     warn_if_worse(loss, _left_out_loss(counts), _repeating(table))
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.models.coding import common_refinement
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import count_families
-from anbexact.models.reading import common_refinement
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 
@@ -29,10 +29,10 @@ def common_network(models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, A
 
     Raises
     ------
-    DifferentReadingsError
+    DifferentCodingsError
         If the members have no common states.
     """
-    common = common_refinement([model.model_.reading for model in models])
+    common = common_refinement([model.model_.coding for model in models])
     vocabulary, first = common.vocabulary, models[0]
     reader = replace(
         first.reader_,

@@ -13,6 +13,7 @@ import numpy as np
 
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.json_checks import listed, mapped, reading
+from anbexact.models.coding import Coding
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
 from anbexact.models.model import JointModel
@@ -24,7 +25,6 @@ from anbexact.models.network.posterior import Posterior
 from anbexact.models.network.table_draws import Draw, draws_of_network
 from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory, count_families
 from anbexact.models.parameters.tables import ConditionalTable, Tables
-from anbexact.models.reading import Reading
 from anbexact.models.structure import Certificate, Structure, structure_from_dict, structure_to_dict
 from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
@@ -82,9 +82,9 @@ class Network(JointModel, Displayed):
         """Return the counts in the vocabulary of :meth:`discrete`; None if the tables were given."""
 
     @property
-    def reading(self) -> Reading:
+    def coding(self) -> Coding:
         """The states and cut points of :meth:`discrete`."""
-        return Reading(self.discrete_vocabulary, self.discrete_cut_points)
+        return Coding(self.discrete_vocabulary, self.discrete_cut_points)
 
     @property
     def summed_families(self) -> list[tuple[Hashable, Family]]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats
+from anbexact.models.coding import common_refinement
 from anbexact.models.logit.predictions import Origin
 from anbexact.models.model import Model
 from anbexact.models.network.explanation import Explanations
@@ -19,7 +20,6 @@ from anbexact.models.pool.explanation import ExplainedMember, explain_pool
 from anbexact.models.pool.logit import PooledLogit
 from anbexact.models.pool.union import MemberTerms, union_of_terms
 from anbexact.models.pool.weights import LEAST_LOG, PoolWeights
-from anbexact.models.reading import common_refinement
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -186,7 +186,7 @@ class Pool(Model):
     def on_common_states(self) -> Origin:
         """Return the network on the common states of the members; refuse a pool without common states."""
         if self.common is None:
-            common_refinement([member.model.reading for member in self.members])
+            common_refinement([member.model.coding for member in self.members])
             raise ValueError("the members of this pool have no common states")
         return self.common
 
@@ -199,11 +199,11 @@ class Pool(Model):
         origin = self.on_common_states()
         terms = [self._terms(member) for member in self.members]
         network = origin.learned.discrete()
-        return PooledLogit(network, origin, union_of_terms(terms, self.biases, network.reading))
+        return PooledLogit(network, origin, union_of_terms(terms, self.biases, network.coding))
 
     def _terms(self, member: PoolMember) -> MemberTerms:
         try:
-            return MemberTerms(member.weight, member.model.reading, member.model.to_potentials())
+            return MemberTerms(member.weight, member.model.coding, member.model.to_potentials())
         except TypeError as error:
             raise TypeError(
                 f"the member {member.name!r}, {member.reader.fitted_by}, is not a network: for a logistic "

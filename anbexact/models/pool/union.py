@@ -11,9 +11,9 @@ import numpy as np
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
+from anbexact.models.coding import Coding
 from anbexact.models.logit.potentials import Potential, Potentials, over
 from anbexact.models.pool.weights import shares
-from anbexact.models.reading import Reading
 from anbexact.models.structure import Structure
 
 ARRAYS_AT_ONCE = 3
@@ -28,18 +28,18 @@ class MemberTerms:
     ----------
     weight : float
         Its weight, 0 or more.
-    reading : Reading
+    coding : Coding
         Its states.
     potentials : tuple of Potential
         Over these states; the class is the last axis, in the order of the pool's classes.
     """
 
     weight: float
-    reading: Reading
+    coding: Coding
     potentials: Potentials
 
 
-def union_of_terms(members: Sequence[MemberTerms], biases: Floats, common: Reading) -> Potentials:
+def union_of_terms(members: Sequence[MemberTerms], biases: Floats, common: Coding) -> Potentials:
     """Return the weighted sum of the members' potentials, one potential for every set of features.
 
     ``ln P(c | x) = Σ potentials + a function of x``. The mean of a member's logs over the classes, on which no class
@@ -51,8 +51,8 @@ def union_of_terms(members: Sequence[MemberTerms], biases: Floats, common: Readi
     members : sequence of MemberTerms
     biases : (classes,) float64
         The constant added to the log odds of every class.
-    common : Reading
-        The common refinement of the members' readings.
+    common : Coding
+        The common refinement of the members' codings.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def union_of_terms(members: Sequence[MemberTerms], biases: Floats, common: Readi
             mean = logs.mean(axis=-1, keepdims=True)
             logs = member.weight * (logs - mean) + share * mean
             for axis, name in enumerate(names):
-                logs = np.take(logs, member.reading.places_of(common, name), axis=axis)
+                logs = np.take(logs, member.coding.places_of(common, name), axis=axis)
             found[frozenset(names)] += logs
     assert vocabulary.class_name is not None
     by_size = sorted(ordered, key=lambda of_set: (len(of_set), [place[name] for name in ordered[of_set]]))

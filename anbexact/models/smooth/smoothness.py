@@ -36,6 +36,8 @@ NEGLIGIBLE = 0.1
 ROUNDS = 30
 PRECISION = 1e-6
 """Squared Newton decrement per unit of weight at which fits during the climb end."""
+FOLD_PRECISION = 1e-4
+"""The same for the fits of cross-validation, of which only the predictions are used."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
 """Factors of the strengths of the evidence, of which the one that predicts left-out rows best is used. With several
 classes and few rows, the evidence smooths too much."""
@@ -51,8 +53,6 @@ SLOPES = (0.3, 0.1, 0.03, 0.01)
 """Strengths of slopes that are tried without a penalty on curvature if there are few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
-FOLD_PRECISION = 1e-4
-"""The same for the fits of cross-validation, of which only the predictions are used."""
 FOLDS = 5
 MANY_ROWS = 2_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""

@@ -28,11 +28,13 @@ class ArcProbabilityDisplay(NetworkDisplay):
 
     Examples
     --------
+    >>> import tempfile
     >>> from anbexact import DiscreteTable, structure_posterior
     >>> from anbexact.datasets import load_monks
     >>> from anbexact.plots import ArcProbabilityDisplay
     >>> posterior = structure_posterior(DiscreteTable.from_frame(*load_monks(1)))
-    >>> ArcProbabilityDisplay.from_posterior(posterior).figure_.savefig("arcs.svg")  # doctest: +SKIP
+    >>> path = tempfile.mkdtemp() + "/arcs.svg"
+    >>> ArcProbabilityDisplay.from_posterior(posterior).figure_.savefig(path)
     """
 
     def __init__(self, diagram: Diagram, probabilities: Probabilities) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from anbexact._runtime.arrays import Floats
-from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.scores import LL
 from anbexact.show.figures.display import BLUE, Display
 from anbexact.show.report.facts import learned_network

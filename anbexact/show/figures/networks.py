@@ -28,11 +28,12 @@ class NetworkDisplay(Display):
 
     Examples
     --------
+    >>> import tempfile
     >>> from anbexact import ANBClassifier
     >>> from anbexact.datasets import load_iris
     >>> from anbexact.plots import NetworkDisplay
     >>> display = NetworkDisplay.from_estimator(ANBClassifier().fit(*load_iris()))
-    >>> display.figure_.savefig("network.svg")  # doctest: +SKIP
+    >>> display.figure_.savefig(tempfile.mkdtemp() + "/network.svg")
     """
 
     def __init__(self, diagram: Diagram) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers import DiscreteClassifier
-from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.models.estimator_average import AnDE
 from anbexact.models.network.network import Network
 from anbexact.models.smooth.terms import strengths_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
-from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.models.structure import Structure
 from anbexact.scores import LL
 from anbexact.selection import log_bayes_factors

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
-from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.classifiers.registry import networks_of
 from anbexact.scores import BDeu
 from anbexact.search.posterior import StructurePosterior, near_optimal, relearned_leave_one_out, structure_posterior

@@ -11,7 +11,7 @@ import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.classifiers import DiscreteClassifier
-from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.compare.folds import as_pandas
 from anbexact.models.network.explain import explain_rows

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.progress import Progress
-from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.compare.cross_validation import measure
 from anbexact.compare.curves import NORMAL_95, wilson_interval
 from anbexact.compare.folds import prepare

@@ -41,7 +41,7 @@ from anbexact.tables.frames.lazy import Groups as CountedGroups
 from anbexact.tables.frames.lazy import LazySource
 from anbexact.tables.frames.native_values import NARROW
 from anbexact.tables.frames.text_quantities import TextQuantity
-from anbexact.tables.identifiers import identifier_reason, question_class, report_identifiers
+from anbexact.tables.identifiers import identifier_reason, report_identifiers, warn_about_class
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.labels import check_labels
 from anbexact.tables.table import DiscreteTable, Weights, table_from_columns
@@ -178,7 +178,7 @@ def counted_columns(
     check_labels(target, class_groups.weights)
     categories = declared_states(estimator, names, y, classes)
     refuse_undeclared(target, class_groups.repeats, categories)
-    question_class(target, class_groups.weights, categories.get(y, ()), class_groups.repeats)
+    warn_about_class(target, class_groups.weights, categories.get(y, ()), class_groups.repeats)
     target = target if target.quantity is None else Column(y, *target.coded)
     check_discretizer(estimator.discretizer)
     if getattr(estimator, "continuous", "discretize") not in (None, "discretize"):

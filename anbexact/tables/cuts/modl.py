@@ -130,7 +130,7 @@ def _class_sums(starts: Starts, labels: Labels, weights: Weights) -> Sums:
 
 
 def interval_prices(weight: float, most: int) -> Prices:
-    """Return ln C(N + k - 1, k - 1), the price of k intervals for rows of weight N, for k up to most (0: nothing)."""
+    """Return the prices ln C(N + k - 1, k - 1) of k intervals for rows of weight N, k from 0 (free) to most."""
     k = np.arange(1, most + 1)
     return np.append(0.0, gammaln(weight + k) - gammaln(weight + 1) - gammaln(k))
 

@@ -20,7 +20,7 @@ from anbexact.tables.table import Weights
 MOST_HALVINGS = 14
 """Maximum number of halvings: 2¹⁵ cells would be one more than a variable may have states."""
 MOST_COUNTS = 254
-"""Maximum number of levels, each with one more number: together they have no more cells than 14 halvings."""
+"""Maximum number of levels, each with one more number; together, they have no more cells than 14 halvings."""
 LARGEST_FIRST = 2**51
 """Largest absolute first number: up to it, halves between the numbers that follow are exact in float64."""
 EQUAL_SHARES = 1e-9

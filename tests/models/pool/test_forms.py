@@ -19,10 +19,10 @@ from anbexact.classifiers import AODEClassifier, KDBClassifier
 from anbexact.datasets import load_iris, load_tic_tac_toe
 from anbexact.files.describe import describe
 from anbexact.files.restore import restore
+from anbexact.models.coding import Coding, DifferentCodingsError, common_refinement
 from anbexact.models.logit.potentials import Potential
 from anbexact.models.pool import union
 from anbexact.models.pool.union import MemberTerms, closed_structure, spread_over, union_of_terms
-from anbexact.models.reading import DifferentReadingsError, Reading, common_refinement
 from anbexact.report import report
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -161,7 +161,7 @@ class TestRefusals:
         assert pool.common_ is None
         assert pool.vocabulary_.states["b"] == (0, 1, 2)
         for ask in (pool.to_logit, lambda: pool.explain(X)):
-            with pytest.raises(DifferentReadingsError, match="read the column 'b' differently"):
+            with pytest.raises(DifferentCodingsError, match="read the column 'b' differently"):
                 ask()
 
 
@@ -268,14 +268,14 @@ class TestUnion:
         return Vocabulary({**states, "k": (0, 1)}, "k")
 
     def test_common_refinement_knows_the_states_of_all(self):
-        readings = []
+        codings = []
         for cuts in ([0.0, 2.0], [1.0], [0.0, 1.0]):
             states = {"x": (*(f"i{k}" for k in range(len(cuts) + 1)), "(missing)"), "k": (0, 1)}
-            readings.append(Reading(Vocabulary(states, "k"), {"x": np.array(cuts)}))
-        common = common_refinement(readings)
+            codings.append(Coding(Vocabulary(states, "k"), {"x": np.array(cuts)}))
+        common = common_refinement(codings)
         assert common.cut_points["x"].tolist() == [0.0, 1.0, 2.0]
         assert common.vocabulary.arity("x") == 5
-        assert [reading.places_of(common, "x").tolist() for reading in readings] == [
+        assert [coding.places_of(common, "x").tolist() for coding in codings] == [
             [0, 1, 1, 2, 3],
             [0, 0, 1, 1, 2],
             [0, 1, 2, 2, 3],
@@ -285,7 +285,7 @@ class TestUnion:
     def test_closed_graph_holds_all_terms_and_marries_parents(self, seed):
         rng = np.random.default_rng(seed)
         arities = {name: int(rng.integers(1, 4)) for name in "abcde"}
-        reading = Reading(self.vocabulary(arities), {})
+        coding = Coding(self.vocabulary(arities), {})
         members = []
         for _ in range(3):
             potentials = []
@@ -293,9 +293,9 @@ class TestUnion:
                 features = tuple(rng.permutation(list("abcde"))[: rng.integers(0, 4)].tolist())
                 logs = rng.normal(size=[*(arities[v] for v in features), 2])
                 potentials.append(Potential(features[0] if features else "k", features, logs))
-            members.append(MemberTerms(float(rng.uniform(0.1, 2)), reading, tuple(potentials)))
+            members.append(MemberTerms(float(rng.uniform(0.1, 2)), coding, tuple(potentials)))
         biases = np.array([0.3, -0.3])
-        found = union_of_terms(members, biases, reading)
+        found = union_of_terms(members, biases, coding)
         structure = closed_structure(found, "k", arities)
         assert all(not structure.unmarried(child) for child in arities)
         spread = spread_over(found, structure, arities)

@@ -1,7 +1,8 @@
 """Smooth refits: the penalised maximum, its limits, and what does not matter to it."""
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from math import prod
 from types import SimpleNamespace
 
 import numpy as np
@@ -63,6 +64,12 @@ def eliminated(problem, precisions, p):
     return EliminatedCurvature(problem, precisions, occupied(problem), partial(DenseCurvature, p=p))
 
 
+@cache
+def form(shape, in_order, kind):
+    """The matrix of what a term pays for a strength of 1, as the formula has it."""
+    return oracles.quadratic_form(lambda v: oracles.roughness(v.reshape(shape), in_order, kind), prod(shape))
+
+
 def dense(problem, strengths=STRENGTHS):
     """The objective as the formula has it, by rows and classes."""
     row, of_class = np.nonzero(problem.weights)
@@ -70,17 +77,11 @@ def dense(problem, strengths=STRENGTHS):
     indicators[np.arange(len(row))[:, None], problem.cells[row]] = 1.0
     precision = problem.ridge * np.eye(problem.n_cells)
     for term in problem.terms:
-        in_order = [axis.ordered for axis in term.axes]
+        in_order = tuple(axis.ordered for axis in term.axes)
         for kind in term.penalties:
-            form = oracles.quadratic_form(
-                lambda v, term=term, kind=kind, in_order=in_order: oracles.roughness(
-                    v.reshape(term.shape), in_order, kind
-                ),
-                term.size,
-            )
             strength = strengths.get(kind, 0.0)
             strength = strength[term.features[0]] if isinstance(strength, dict) else strength
-            precision[term.cells, term.cells] += strength * form
+            precision[term.cells, term.cells] += strength * form(term.shape, in_order, kind)
     return oracles.Smooth(indicators, problem.base[row], of_class, problem.weights[row, of_class], precision)
 
 

@@ -2,7 +2,8 @@
 
 import warnings
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -44,30 +45,26 @@ def first_differences(f, ordered):
     return (slope(f[:ordered]) if ordered else 0.0) + level(f, range(ordered, len(f)))
 
 
-def penalty(term, strengths, f):
-    """What a function of the cells of a term pays, without the ridge; for one class."""
-    f, ordered = np.asarray(f).reshape(term.shape), [axis.ordered for axis in term.axes]
-    if len(term.axes) == 1 and ordered[0]:
-        return strengths.get("slope", 0.0) * first_differences(f, ordered[0]) + curvature(term, strengths) * bend(
-            f[: ordered[0]]
-        )
-    if len(term.axes) == 1:
-        return strengths.get("level", 0.0) * level(f, range(len(f)))
+def penalty(shape, ordered, kind, f):
+    """What a function of the cells of a term pays for a strength of 1, without the ridge; for one class."""
+    f = np.asarray(f).reshape(shape)
+    if len(shape) == 1 and ordered[0]:
+        return {"slope": first_differences(f, ordered[0]), "curvature": bend(f[: ordered[0]])}.get(kind, 0.0)
+    if len(shape) == 1:
+        return level(f, range(len(f))) if kind == "level" else 0.0
+    if kind != "interaction":
+        return 0.0
     total = 0.0
     for k, in_order in enumerate(ordered):
         lines = np.moveaxis(f, k, -1).reshape(-1, f.shape[k])
         total += sum(first_differences(line, in_order) for line in lines) / len(lines)
-    return strengths.get("interaction", 0.0) * total
+    return total
 
 
-def curvature(term, strengths):
-    given = strengths.get("curvature", 0.0)
-    return given.get(term.features[0], 0.0) if isinstance(given, dict) else given
-
-
-def matrix_of(form, size):
-    """The matrix of a quadratic form."""
-    unit = np.eye(size)
+@cache
+def matrix_of(shape, ordered, kind):
+    """The matrix of a penalty, which is a quadratic form."""
+    unit, form = np.eye(prod(shape)), partial(penalty, shape, ordered, kind)
     alone = [form(one) for one in unit]
     return np.array(
         [[(form(a + b) - alone[i] - alone[j]) / 2 for j, b in enumerate(unit)] for i, a in enumerate(unit)]
@@ -78,7 +75,10 @@ def precision_of(problem, strengths):
     """The matrix of all penalties and the ridge."""
     found = problem.ridge * np.eye(problem.n_cells)
     for term in problem.terms[1:]:
-        found[term.cells, term.cells] += matrix_of(partial(penalty, term, strengths), term.size)
+        ordered = tuple(axis.ordered for axis in term.axes)
+        for kind, strength in strengths.items():
+            own = strength.get(term.features[0], 0.0) if isinstance(strength, dict) else strength
+            found[term.cells, term.cells] += own * matrix_of(term.shape, ordered, kind)
     return found
 
 
