@@ -32,17 +32,14 @@ def describe(classifier: Any) -> dict[str, Any]:
         raise TypeError(f"cannot write a {estimator.__module__}.{estimator.__name__}: only {names} can be saved")
     check_is_fitted(classifier)
     given = classifier.get_params(deep=False)
+    parameters = {name: encode_as(f"the parameter {name}", value) for name, value in given.items()}
     if hasattr(classifier, "set_pool"):
         learned = _describe_pool(classifier)
     elif hasattr(classifier, "set_refitted"):
         learned = _describe_refit(classifier)
     else:
         learned = _describe_model(classifier)
-    return {
-        "estimator": estimator.__name__,
-        "parameters": {name: encode_as(f"the parameter {name}", value) for name, value in given.items()},
-        **learned,
-    }
+    return {"estimator": estimator.__name__, "parameters": parameters, **learned}
 
 
 def _describe_pool(classifier: Any) -> dict[str, Any]:
