@@ -23,7 +23,7 @@ def test_the_scores_are_known():
 def switches(module):
     """Yield the lines that ask whether something is of the class of one score."""
     for node in nodes(module):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"isinstance", "issubclass"}:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"isinstance", "issubclass"}:
             named = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
             named |= {inner.attr for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Attribute)}
             if named & CONCRETE:

@@ -162,12 +162,11 @@ class Conditional:
 
     def hessian(self, shift):
         """Its second derivatives, (cells * classes) squared."""
-        p = np.exp(self.logs(shift))
-        size = shift.size
-        total = -self.l2 * np.eye(size)
-        for x, of_row, weight in zip(self.design, p, self.weights, strict=True):
-            total -= weight * np.kron(np.outer(x, x), np.diag(of_row) - np.outer(of_row, of_row))
-        return total
+        p, size = np.exp(self.logs(shift)), shift.size
+        of_rows = np.array([np.diag(of_row) - np.outer(of_row, of_row) for of_row in p])
+        x, w = self.design, self.weights
+        curved = np.einsum("t,ti,tj,tcd->icjd", w, x, x, of_rows, optimize=True).reshape(size, size)
+        return -curved - self.l2 * np.eye(size)
 
 
 def roughness(values, ordered, kind):

@@ -176,8 +176,8 @@ CHAIN, FAMILY, FOUR = (
 @pytest.mark.parametrize(
     ("load", "parents"),
     [
-        pytest.param(load_iris, CHAIN, marks=pytest.mark.slow),
-        (load_iris, FAMILY),
+        (load_iris, CHAIN),
+        pytest.param(load_iris, FAMILY, marks=pytest.mark.slow),
         pytest.param(load_anes96, FAMILY, marks=pytest.mark.slow),
         pytest.param(load_iris, FOUR, marks=pytest.mark.slow),
     ],
