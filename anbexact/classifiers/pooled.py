@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from inspect import signature
 from math import isinf
 from numbers import Integral, Real
@@ -448,7 +448,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         """How frames are read, as codes of the states of ``vocabulary_``."""
         check_is_fitted(self)
         source = self.estimators_[0][1] if self.common_ is None else self.common_
-        return source.reader_
+        return replace(source.reader_, fitted_by=type(self).__name__)
 
 
 def _indexable(rows: Any) -> Any:

@@ -53,7 +53,8 @@ def panel(
     Raises
     ------
     TypeError
-        If the classifier averages over more networks than a page can hold.
+        If the classifier averages over more networks than a page can hold, or if it or a member of a pool is not a
+        network.
     ValueError
         If its tables are too large for a page, or for invalid costs.
     OSError

@@ -23,7 +23,7 @@ from anbexact.models.coding import Coding, DifferentCodingsError, common_refinem
 from anbexact.models.logit.potentials import Potential
 from anbexact.models.pool import union
 from anbexact.models.pool.union import MemberTerms, closed_structure, spread_over, union_of_terms
-from anbexact.report import report
+from anbexact.report import panel, report
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -137,10 +137,20 @@ class TestOneModel:
 
 
 class TestRefusals:
-    def test_of_mixtures(self):
+    def test_of_mixtures(self, tmp_path):
         X, y = mixed_frames(0)
         pool = PooledClassifier([("mixture", AODEClassifier()), TANClassifier()], ridge=np.inf).fit(X, y)
         with pytest.raises(TypeError, match="'mixture', AODEClassifier, is not a network"):
+            pool.to_logit()
+        with pytest.raises(TypeError, match="not available: the member 'mixture', AODEClassifier, is not a network"):
+            panel(pool, tmp_path / "panel.html")
+
+    def test_name_the_pool(self):
+        """Not the classifiers by which it reads frames."""
+        X, y = mixed_frames(0)
+        inner = PooledClassifier([NaiveBayesClassifier()], ridge=np.inf)
+        pool = PooledClassifier([("inner", inner), TANClassifier()], ridge=np.inf).fit(X, y)
+        with pytest.raises(TypeError, match="'inner', PooledClassifier, is not a network"):
             pool.to_logit()
 
     def test_of_what_does_not_fit(self, monkeypatch):
