@@ -121,9 +121,7 @@ def solve_pruned(
     }
     if choice.bound - choice.total <= tolerance and not deadline.passed:
         tie = tie_tolerance(table)
-        first = first_choice(
-            lists, choice.chosen, choice.kept(), candidates.copies, tie, tolerance, deadline, means.threads
-        )
+        first = first_choice(lists, features, choice, candidates.copies, tie, tolerance, deadline, means.threads)
         found = found if first is None else first
     parents = {name: tuple(features[b] for b in found[k]) for k, name in enumerate(features)}
     beyond = sum(max(float(own.scores[0]), own.beyond) for own in lists) if limit else choice.bound
