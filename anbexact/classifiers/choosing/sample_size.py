@@ -23,6 +23,8 @@ from anbexact.models.parameters.smoothing import (
     best_smoothing,
     most_repetitions,
     most_smoothing,
+    second_held_out_smoothing,
+    second_smoothing,
 )
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu, Score
@@ -135,6 +137,9 @@ def learn_structure(
     that are held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables,
     and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
+    If rows are then predicted worse than by the frequencies of the classes, the tables are smoothed beyond the total
+    weight as far as that predicts better (:func:`~anbexact.models.parameters.smoothing.second_smoothing`).
+
     Parameters
     ----------
     table : DiscreteTable
@@ -156,7 +161,7 @@ def learn_structure(
     Warns
     -----
     UserWarning
-        If the held-out rows are predicted worse than by the frequencies of the classes.
+        If the held-out rows are predicted worse than by the frequencies of the classes with usual smoothing.
     """
     if not (learner.chooses_ess or learner.chooses_smoothing):
         structure = learner.learn(table, learner.score(ess), time_limit)
@@ -186,7 +191,7 @@ def learn_structure(
         if smoothed is None and learner.chooses_smoothing:
             smoothed = learner.validation.best_smoothing(table, structure)
             if learner.validation is PLAIN:
-                _compare_left_out(table, structure, smoothed)
+                smoothed = _at_least_as_frequencies(table, structure, smoothed)
     return Learned(structure, size, size if smoothed is None else smoothed, final)
 
 
@@ -238,27 +243,41 @@ def _cross_validated(
     best = _Choice(learner.rehearse, sizes[0], smoothing)
     if not folds:  # all weight is on one row
         return best
-    value = -inf
+    value, held_out = -inf, []
     for size in sizes:
         tried = _held_out(table, folds, learner, _Choice(learner.rehearse, size, smoothing), deadline)
         if tried is None:
             return _Choice(learner.rehearse, sizes[0], smoothing)
         if tried[1] > value + TIE_NATS * table.weight_sum:
-            best, value = tried
+            best, value, held_out = tried
     for learn in learner.fewer:
         tried = _held_out(table, folds, learner, _Choice(learn, best.ess, smoothing), deadline)
         if tried is None:
             break
         if tried[1] > value + MARGIN_NATS * table.weight_sum:
-            best, value = tried
-    _compare_with_frequencies(table, folds, value)
+            best, value, held_out = tried
+    if len(table.weights) < LEAST_ROWS_COMPARED:
+        return best
+    weight, frequencies = table.weight_sum, _by_frequencies(table, folds)
+    smoothed = value
+    if learner.chooses_smoothing and value < frequencies - MARGIN_NATS * weight:
+        second, at_second = second_held_out_smoothing(
+            held_out, most_smoothing(table), most_repetitions(table.vocabulary)
+        )
+        if at_second > value:
+            best, smoothed = replace(best, smoothing=second), at_second
+    few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
+    warn_if_worse(-value / weight, -frequencies / weight, few, best.smoothing, -smoothed / weight)
     return best
 
 
 def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
-) -> tuple[_Choice, float] | None:
-    """Return a choice with its smoothing, and the log likelihood of held-out rows; None if time ran out."""
+) -> tuple[_Choice, float, list[Any]] | None:
+    """Return a choice with its smoothing, the log likelihood of held-out rows, and what predicts these.
+
+    The result is None if time ran out.
+    """
     held_out: list[Any] = []
     for learned in spread(_learned_without, (learner, choice, deadline), folds):
         if learned is None:
@@ -270,7 +289,7 @@ def _held_out(
     else:
         smoothed = choice.ess if choice.smoothing is None else choice.smoothing
         value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
-    return replace(choice, smoothing=smoothed), value
+    return replace(choice, smoothing=smoothed), value, held_out
 
 
 def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> Any:
@@ -283,33 +302,40 @@ def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> A
     return learner.validation.held_out(rows, others, structure)
 
 
-def _compare_left_out(table: DiscreteTable, structure: Structure, smoothing: float) -> None:
-    """Warn if leave-one-out predicts rows worse than the class frequencies do."""
+def _at_least_as_frequencies(table: DiscreteTable, structure: Structure, smoothing: float) -> float:
+    """Return a smoothing, or more if leave-one-out predicts rows clearly worse than the class frequencies do."""
     if len(table.weights) < LEAST_ROWS_COMPARED:
-        return
+        return smoothing
     left_out = LeaveOneOut(table, structure)
     n_classes = table.vocabulary.arity(structure.class_name)
     counts = np.bincount(table.column(structure.class_name), table.weights, n_classes)
     others = (counts + 1 - np.minimum(counts, 1)) / (counts.sum() + n_classes - 1)
     by_frequencies = -float(counts @ np.log(others)) / table.weight_sum
+
+    def loss(ess: float) -> float:
+        return -left_out.log_likelihood(ess) / left_out.weight
+
+    usual = smoothed = loss(smoothing)
+    if usual > by_frequencies + MARGIN_NATS:
+        second = second_smoothing(table, left_out)
+        smoothed, smoothing = min((usual, smoothing), (loss(second), second))
     n_features = len(table.vocabulary.features)
     often = (
         f"some of the {n_features:,} features may repeat each other, and the network counts each repetition as new"
     )
-    warn_if_worse(-left_out.log_likelihood(smoothing) / left_out.weight, by_frequencies, often)
+    warn_if_worse(usual, by_frequencies, often, smoothing, smoothed)
+    return smoothing
 
 
-def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value: float) -> None:
-    """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows."""
+def _by_frequencies(table: DiscreteTable, folds: Sequence[Fold]) -> float:
+    """Return the log likelihood of held-out rows, predicted by the frequencies of the classes in the other rows."""
     name = table.vocabulary.class_name
     n_classes = table.vocabulary.arity(name)
     by_frequencies = 0.0
     for rows, others in folds:
         counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
         by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
-    if len(table.weights) >= LEAST_ROWS_COMPARED:
-        few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
-        warn_if_worse(-value / table.weight_sum, -by_frequencies / table.weight_sum, few)
+    return by_frequencies
 
 
 class PredictedWorseWarning(UserWarning):
@@ -324,14 +350,18 @@ def later_corrected() -> Iterator[None]:
         yield
 
 
-def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
+def warn_if_worse(
+    log_loss: float, of_frequencies: float, why: str, smoothing: float | None = None, smoothed: float = inf
+) -> None:
     """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
 
-    ``why`` says what the reason may be, such as too few rows.
+    ``why`` says what the reason may be, such as too few rows. ``smoothed`` is the log loss with a higher equivalent
+    sample size of the tables, ``smoothing``, that is used because of this.
     """
     if log_loss > of_frequencies + MARGIN_NATS:
+        more = f", so smoothing={smoothing:.4g} is used, with {smoothed:.3f}" if smoothed < log_loss else ""
         warn(
             f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
-            f"row): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
+            f"row{more}): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
             PredictedWorseWarning,
         )
