@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import inf
 
+from anbexact._runtime.deadline import ProcessorDeadline
 from anbexact.models.proof import Proof
 from anbexact.scores import BoundedScore, Score
 from anbexact.search.constraints import Constraints
@@ -20,9 +21,9 @@ from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
 """Share of the remaining time that candidate lists may take; they are continued if the proof leaves time."""
-MOST_NODES, PROOF_SECONDS = 20, 30.0
-"""Branches that are bounded, and seconds, where parent sets were left out for another reason than the time, or where
-the score has no bounds."""
+MOST_NODES, PROOF_SECONDS = 20, 20.0
+"""Branches that are bounded, and processor seconds, where parent sets were left out for another reason than the time,
+or where the score has no bounds."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def solve_pruned(
         lists = candidates.lists
         brief = candidates.limit not in ("", "time_limit") or not is_bounded(table, score)
         choice = solve_lists(
-            lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
+            lists, features, tolerance, ProcessorDeadline(PROOF_SECONDS, deadline) if brief else deadline, progress,
             threads=means.threads, most_nodes=MOST_NODES if brief else inf,
         )  # fmt: skip
         return lists, candidates.largest, choice
