@@ -243,7 +243,8 @@ def _cross_validated(
     best = _Choice(learner.rehearse, sizes[0], smoothing)
     if not folds:  # all weight is on one row
         return best
-    value, held_out = -inf, []
+    value = -inf
+    held_out: list[Any] = []
     for size in sizes:
         tried = _held_out(table, folds, learner, _Choice(learner.rehearse, size, smoothing), deadline)
         if tried is None:
