@@ -363,6 +363,6 @@ def warn_if_worse(
         more = f", so smoothing={smoothing:.4g} is used, with {smoothed:.3f}" if smoothed < log_loss else ""
         warn(
             f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
-            f"row{more}): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
+            f"row){more}: {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
             PredictedWorseWarning,
         )
