@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact.classifiers.choosing.frequencies import compare_left_out
+from anbexact.classifiers.choosing.frequencies import smoothing_compared
 from anbexact.classifiers.choosing.sample_size import PLAIN, Learn, Learned, Validation
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
@@ -153,7 +153,8 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         else:
             smoothing = ess if self.smoothing is None else float(self.smoothing)
         if validation is PLAIN and self.parameters == "eap":
-            compare_left_out(table, structure, smoothing)
+            fixed = not isinstance(self.smoothing, str)
+            smoothing = smoothing_compared(table, structure, smoothing, fixed=fixed)
         return Learned(structure, ess, smoothing, learn)
 
     def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:

@@ -58,7 +58,7 @@ def long_choice(n_searches: int, seconds: float) -> str:
 def not_proved(certificate: Certificate, constraints: Constraints) -> str:
     """Return the advice for a search that abandoned its proof."""
     gap = "nothing is proved" if isinf(certificate.gap) else f"the gap is at most {certificate.gap:.6g} nats"
-    ways = ["time_limit=, in seconds, lets the search for a proof continue for more than half a minute"]
+    ways = ["time_limit=, in seconds, lets the search for a proof continue for more than 20 processor seconds"]
     if constraints.max_parents > FEW_PARENTS:
         ways.insert(0, f"max_parents={FEW_PARENTS} is usually proved optimal in seconds")
     return f"the structure is not proved optimal ({gap}; see its certificate): {'; '.join(ways)}."

@@ -8,6 +8,7 @@ NAMES = (
     "branchings",
     "averaging",
     "choices",
+    "wide_tables",
     "deployment",
     "counted_rows",
     "workers",

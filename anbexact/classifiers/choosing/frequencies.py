@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 from scipy.special import xlogy
@@ -14,7 +15,7 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.warn import first_action, warn
 from anbexact.models.logit.refit import Refit
 from anbexact.models.model import Model
-from anbexact.models.parameters.smoothing import LeaveOneOut
+from anbexact.models.parameters.smoothing import LeaveOneOut, second_smoothing
 from anbexact.models.structure import Structure
 from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.folds import split_table
@@ -47,37 +48,70 @@ def later_corrected() -> Iterator[None]:
         yield
 
 
-def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
+def warn_if_worse(
+    log_loss: float, of_frequencies: float, why: str, smoothing: float | None = None, smoothed: float = inf
+) -> None:
     """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
 
-    ``why`` says what the reason may be, such as too few rows.
+    ``why`` says what the reason may be, such as too few rows. ``smoothed`` is the log loss with a higher equivalent
+    sample size of the tables, ``smoothing``, that is used because of this.
     """
     if log_loss > of_frequencies + MARGIN_NATS:
+        more = f", so smoothing={smoothing:.4g} is used, with {smoothed:.3f}" if smoothed < log_loss else ""
         warn(
             f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
-            f"row): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
+            f"row){more}: {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
             PredictedWorseWarning,
         )
 
 
-def compare_left_out(table: DiscreteTable, structure: Structure, smoothing: float) -> None:
-    """Warn if leave-one-out predicts rows worse than the class frequencies do; the structure stays."""
+def smoothing_compared(table: DiscreteTable, structure: Structure, smoothing: float, *, fixed: bool = False) -> float:
+    """Return a smoothing, or more if leave-one-out predicts rows clearly worse than the class frequencies do.
+
+    A warning then says so. The structure stays, and so does the smoothing if it is ``fixed``.
+    """
     if len(table.weights) < LEAST_ROWS_COMPARED:
-        return
+        return smoothing
     left_out = LeaveOneOut(table, structure)
     n_classes = table.vocabulary.arity(structure.class_name)
     counts = np.bincount(table.column(structure.class_name), table.weights, n_classes).astype(np.float64)
-    loss = -left_out.log_likelihood(smoothing) / left_out.weight
-    warn_if_worse(loss, _left_out_loss(counts), _repeating(table))
+
+    def loss(ess: float) -> float:
+        return -left_out.log_likelihood(ess) / left_out.weight
+
+    usual = smoothed = loss(smoothing)
+    by_frequencies = _left_out_loss(counts)
+    if usual > by_frequencies + MARGIN_NATS and not fixed:
+        second = second_smoothing(table, left_out)
+        smoothed, smoothing = min((usual, smoothing), (loss(second), second))
+    warn_if_worse(usual, by_frequencies, _repeating(table), smoothing, smoothed)
+    return smoothing
 
 
-def compare_folds(table: DiscreteTable, folds: Sequence[tuple[DiscreteTable, DiscreteTable]], value: float) -> None:
+def compare_folds(
+    table: DiscreteTable,
+    folds: Sequence[tuple[DiscreteTable, DiscreteTable]],
+    value: float,
+    beyond: Callable[[], tuple[float, float]] | None = None,
+) -> float | None:
     """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows.
 
-    ``value`` is the conditional log likelihood of the held-out rows of all folds, in nats.
+    Parameters
+    ----------
+    table : DiscreteTable
+    folds : sequence of (other rows, held-out rows)
+    value : float
+        The conditional log likelihood of the held-out rows of all folds, in nats.
+    beyond : callable, optional
+        Returns a higher equivalent sample size of the tables and the log likelihood with it.
+
+    Returns
+    -------
+    float or None
+        That equivalent sample size, if the rows are predicted worse than by the frequencies, and better with it.
     """
     if len(table.weights) < LEAST_ROWS_COMPARED:
-        return
+        return None
     name = table.vocabulary.class_name
     n_classes = table.vocabulary.arity(name)
     by_frequencies = 0.0
@@ -87,7 +121,13 @@ def compare_folds(table: DiscreteTable, folds: Sequence[tuple[DiscreteTable, Dis
     weight = sum(float(others.weights.sum()) for _, others in folds)
     few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
     why = few if table.weight_sum < FEW_ROWS else _repeating(table)
-    warn_if_worse(-value / weight, -by_frequencies / weight, why)
+    second, smoothed = None, value
+    if beyond is not None and value < by_frequencies - MARGIN_NATS * weight:
+        tried, at_tried = beyond()
+        if at_tried > value:
+            second, smoothed = tried, at_tried
+    warn_if_worse(-value / weight, -by_frequencies / weight, why, second, -smoothed / weight)
+    return second
 
 
 def compare_relearned(table: DiscreteTable, learn: Callable[[DiscreteTable], Model]) -> None:

@@ -13,13 +13,14 @@ from anbexact._runtime.advice import advise, heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.progress import several_searches
 from anbexact._runtime.spread import spread
-from anbexact.classifiers.choosing.frequencies import FEW_ROWS, FOLDS, MARGIN_NATS, compare_folds, compare_left_out
+from anbexact.classifiers.choosing.frequencies import FEW_ROWS, FOLDS, MARGIN_NATS, compare_folds, smoothing_compared
 from anbexact.models.parameters.smoothing import (
     HeldOut,
     best_held_out_smoothing,
     best_smoothing,
     most_repetitions,
     most_smoothing,
+    second_held_out_smoothing,
 )
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu, Score
@@ -120,6 +121,9 @@ def learn_structure(
     that are held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables,
     and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
+    If rows are then predicted worse than by the frequencies of the classes, the tables are smoothed beyond the total
+    weight as far as that predicts better (:func:`~anbexact.models.parameters.smoothing.second_smoothing`).
+
     Parameters
     ----------
     table : DiscreteTable
@@ -141,7 +145,7 @@ def learn_structure(
     Warns
     -----
     UserWarning
-        If the held-out rows are predicted worse than by the frequencies of the classes.
+        If the held-out rows are predicted worse than by the frequencies of the classes with usual smoothing.
     """
     if not (learner.chooses_ess or learner.chooses_smoothing):
         structure = learner.learn(table, learner.score(ess), time_limit)
@@ -171,7 +175,7 @@ def learn_structure(
         if smoothed is None and learner.chooses_smoothing:
             smoothed = learner.validation.best_smoothing(table, structure)
             if learner.validation is PLAIN:
-                compare_left_out(table, structure, smoothed)
+                smoothed = smoothing_compared(table, structure, smoothed)
     return Learned(structure, size, size if smoothed is None else smoothed, final)
 
 
@@ -224,26 +228,35 @@ def _cross_validated(
     if not folds:  # all weight is on one row
         return best
     value = -inf
+    held_out: list[Any] = []
     for size in sizes:
         tried = _held_out(table, folds, learner, _Choice(learner.rehearse, size, smoothing), deadline)
         if tried is None:
             return _Choice(learner.rehearse, sizes[0], smoothing)
         if tried[1] > value + TIE_NATS * table.weight_sum:
-            best, value = tried
+            best, value, held_out = tried
     for learn in learner.fewer:
         tried = _held_out(table, folds, learner, _Choice(learn, best.ess, smoothing), deadline)
         if tried is None:
             break
         if tried[1] > value + MARGIN_NATS * table.weight_sum:
-            best, value = tried
-    compare_folds(table, folds, value)
+            best, value, held_out = tried
+
+    def beyond() -> tuple[float, float]:
+        return second_held_out_smoothing(held_out, most_smoothing(table), most_repetitions(table.vocabulary))
+
+    second = compare_folds(table, folds, value, beyond if learner.chooses_smoothing else None)
+    return best if second is None else replace(best, smoothing=second)
     return best
 
 
 def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
-) -> tuple[_Choice, float] | None:
-    """Return a choice with its smoothing, and the log likelihood of held-out rows; None if time ran out."""
+) -> tuple[_Choice, float, list[Any]] | None:
+    """Return a choice with its smoothing, the log likelihood of held-out rows, and what predicts these.
+
+    The result is None if time ran out.
+    """
     held_out: list[Any] = []
     for learned in spread(_learned_without, (learner, choice, deadline), folds):
         if learned is None:
@@ -255,7 +268,7 @@ def _held_out(
     else:
         smoothed = choice.ess if choice.smoothing is None else choice.smoothing
         value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
-    return replace(choice, smoothing=smoothed), value
+    return replace(choice, smoothing=smoothed), value, held_out
 
 
 def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,9 @@ LEAST_SMOOTHING = 0.1
 best."""
 N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
 """Numbers of equivalent sample sizes that are tried on held-out rows: up to the total weight, and above it."""
+BEYOND_REPETITIONS = 30
+"""Factor by which an equivalent sample size may exceed the total weight times the number of features, where the
+frequencies of the classes predict better than with less."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows that are predicted; if there are more, this many are, at even distances."""
 BLOCK_CELLS = 1 << 22
@@ -169,6 +172,18 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     return further if value(further) > value(best) else best
 
 
+def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> float:
+    """Return the best equivalent sample size from the total weight W to 30 n W, for n features.
+
+    The likelihood can have a second maximum there: the one below W is that of a network which counts evidence that
+    features repeat as new, and the one beyond W weakens all evidence. Between them, smoothing takes the evidence from
+    rare classes only.
+    """
+    most = most_smoothing(table)
+    top = most * max(most_repetitions(table.vocabulary), 1) * BEYOND_REPETITIONS
+    return best_on_log_scale(left_out.log_likelihood, most, top, first_look=8, precision=0.05)
+
+
 class HeldOut:
     """The conditional log likelihood of rows that are held out, by the EAP tables of a structure from other rows.
 
@@ -205,12 +220,19 @@ def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: i
     the best (see :func:`best_smoothing`); the result is 1 if the value makes no difference. The log likelihood is the
     total over all folds, in nats, at the best of the values that were tried.
     """
-
-    def values_at(grid: Floats) -> Floats:
-        return np.asarray(np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0))
-
-    best = best_on_log_grid(values_at, LEAST_SMOOTHING, most, points=N_HELD_OUT_SIZES)
+    best = best_on_log_grid(_values_at(folds), LEAST_SMOOTHING, most, points=N_HELD_OUT_SIZES)
     if best[0] < most or n_features < 2:
         return best
-    further = best_on_log_grid(values_at, most, most * n_features, points=N_SIZES_BEYOND)
+    further = best_on_log_grid(_values_at(folds), most, most * n_features, points=N_SIZES_BEYOND)
     return further if further[1] > best[1] else best
+
+
+def second_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: int) -> tuple[float, float]:
+    """Return the same, from ``most`` to ``30 * n_features`` times as much; see :func:`second_smoothing`."""
+    top = most * max(n_features, 1) * BEYOND_REPETITIONS
+    return best_on_log_grid(_values_at(folds), most, top, points=N_SIZES_BEYOND)
+
+
+def _values_at(folds: Sequence[HeldOut]) -> Callable[[Floats], Floats]:
+    """Return the log likelihood of all folds as a function of some equivalent sample sizes."""
+    return lambda grid: np.asarray(np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0))

@@ -58,7 +58,7 @@ def learn_anb(
     for small parent sets; the certificate then states up to how many feature parents the structure is optimal, and
     its bound holds for all structures. Without ``time_limit`` and ``max_parents``, that limit is a number of parent
     sets (3 million; 50 million where the penalty is proportional to the number of parent configurations), and the
-    search stops trying to prove optimality after half a minute.
+    search stops trying to prove optimality after 20 processor seconds.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def learn_anb(
         scores all n 2ⁿ⁻¹ families separately, for up to 16 features. If this does not fit into memory and
         ``max_parents`` leaves no more than 20 million families, the search scores all of these for any other score.
         Branch and cut then chooses from the lists of those that score higher than all their subsets, and stops trying
-        to prove optimality after half a minute.
+        to prove optimality after 20 processor seconds.
     max_parents : int, optional
         Maximum number of feature parents of a feature, not counting the class.
     required, forbidden : iterable of (parent, child)

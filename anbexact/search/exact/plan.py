@@ -174,11 +174,8 @@ class Plan:
             unending = not self.score.proportional_penalty
             families = min(families, FEWER_SETS if unending else enumerated_families(self.n, 2))
             proof = PROOF_SECONDS if unending else 0.0
-        listed = (
-            proof
-            + (families * SECONDS_PER_LISTED_ROW * rows + self.prunes * self._row_pairs * SECONDS_PER_ROW_PAIR)
-            / self.threads
-        )
+        laid_out = self.prunes * self._row_pairs * SECONDS_PER_ROW_PAIR
+        listed = (proof + families * SECONDS_PER_LISTED_ROW * rows + laid_out) / self.threads
         return min(through_all, listed)
 
     @cached_property

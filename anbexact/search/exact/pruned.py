@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import inf
 
+from anbexact._runtime.deadline import ProcessorDeadline
 from anbexact.models.proof import Proof
 from anbexact.scores import BoundedScore, Score
 from anbexact.search.constraints import Constraints
@@ -19,9 +20,9 @@ from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
 """Share of the remaining time that candidate lists may take; they are continued if the proof leaves time."""
-MOST_NODES, PROOF_SECONDS = 20, 30.0
-"""Limits of the proof, in branches and in seconds, if parent sets were left out for another reason than time, or if
-the score has no bounds."""
+MOST_NODES, PROOF_SECONDS = 20, 20.0
+"""Limits of the proof, in branches and in processor seconds, if parent sets were left out for another reason than
+time, or if the score has no bounds."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def solve_pruned(
         lists = candidates.lists
         brief = candidates.limit not in ("", "time_limit") or not is_bounded(table, score)
         choice = solve_lists(
-            lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
+            lists, features, tolerance, ProcessorDeadline(PROOF_SECONDS, deadline) if brief else deadline, progress,
             threads=means.threads, most_nodes=MOST_NODES if brief else inf,
         )  # fmt: skip
         return lists, candidates.largest, choice
@@ -120,9 +121,7 @@ def solve_pruned(
     }
     if choice.bound - choice.total <= tolerance and not deadline.passed:
         tie = tie_tolerance(table)
-        first = first_choice(
-            lists, choice.chosen, choice.kept(), candidates.copies, tie, tolerance, deadline, means.threads
-        )
+        first = first_choice(lists, features, choice, candidates.copies, tie, tolerance, deadline, means.threads)
         found = found if first is None else first
     parents = {name: tuple(features[b] for b in found[k]) for k, name in enumerate(features)}
     beyond = sum(max(float(own.scores[0]), own.beyond) for own in lists) if limit else choice.bound

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, combinations, pairwise, product
@@ -10,13 +10,13 @@ from math import fsum, inf
 from operator import or_
 
 import numpy as np
-import numpy.typing as npt
 
 from anbexact._runtime.deadline import Deadline
-from anbexact.search.exact.branch_and_cut import solve_lists
+from anbexact.search.exact.branch_and_cut import Choice, solve_lists
 from anbexact.search.exact.parent_sets import Lists, ParentSets, pack, unpack
 from anbexact.search.exact.simple_components import best_branching, have_single_parents
 from anbexact.search.exact.solution import Parents, first_optimum, precedence
+from anbexact.search.exact.tight_choices import TightCase, UndecidedError, tight_cases, tight_choice
 
 MOST_SETS = 20_000
 """Maximum number of parent sets among which ties are broken; beyond, the choice found first is kept."""
@@ -26,8 +26,8 @@ MOST_NODES = 100
 
 def first_choice(
     lists: Sequence[ParentSets],
-    chosen: Sequence[int],
-    kept: Sequence[npt.NDArray[np.int64]],
+    names: Sequence[Hashable],
+    choice: Choice,
     copies: Iterable[Sequence[int]],
     tie: float,
     tolerance: float,
@@ -40,10 +40,10 @@ def first_choice(
     ----------
     lists : sequence of ParentSets
         The lists of all features.
-    chosen : sequence of int
-        An optimal choice: positions in the lists.
-    kept : sequence of arrays
-        Positions of the sets that can be part of an optimal choice.
+    names : sequence of features
+        Their names in the proof of the choice.
+    choice : Choice
+        An optimal choice, and the proof that it is one.
     copies : iterable of sequences of features
         Features that can be exchanged, although the lists contain only some of the resulting sets.
     tie : float
@@ -55,7 +55,7 @@ def first_choice(
     options: list[dict[int, float]] = [{} for _ in range(n)]
     count = 0
     groups = [tuple(group) for group in copies]
-    for i, (own, places) in enumerate(zip(lists, kept, strict=True)):
+    for i, (own, places) in enumerate(zip(lists, choice.kept(), strict=True)):
         rows = unpack(own.masks[places], n)
         for row, score in zip(rows, own.scores[places].tolist(), strict=True):
             for child, mask in _images(i, np.flatnonzero(row).tolist(), groups):
@@ -64,13 +64,18 @@ def first_choice(
                     return None
                 options[child][mask] = max(score, options[child].get(mask, -inf))
     found = [sum(1 << b for b in np.flatnonzero(unpack(own.masks[k : k + 1], n)[0]).tolist())
-             for own, k in zip(lists, chosen, strict=True)]  # fmt: skip
+             for own, k in zip(lists, choice.chosen, strict=True)]  # fmt: skip
+    place = {name: i for i, name in enumerate(names)}
+    slack = tolerance + (n + 1) * tie
+    copied = sum(1 << i for i in chain.from_iterable(groups))
     first: dict[int, Parents] = {}
     nodes = 0
     try:
         for members in _independent(options):
-            breaker = _TieBreaker(members, options, found, tie, tolerance, deadline, threads, nodes)
-            first |= first_optimum(sum(1 << i for i in members), breaker.sinks)
+            inside = sum(1 << i for i in members)
+            proof = [] if inside & copied else tight_cases(choice.components, place, inside, options, slack)
+            breaker = _TieBreaker(members, options, found, proof, tie, tolerance, deadline, threads, nodes)
+            first |= first_optimum(inside, breaker.sinks)
             nodes = breaker.nodes
     except _TooMuchError:
         return None
@@ -116,7 +121,8 @@ class _Set:
 class _TieBreaker:
     """The optimal choice that the tie rule prefers among listed sets of some features, found feature by feature.
 
-    ``witness`` is an optimal choice over the remaining features, and ``options`` are their sets within these.
+    ``witness`` is an optimal choice over the remaining features, and ``options`` are their sets within these;
+    ``removed`` contains the sets of the others. ``proof`` has the cases of the proof that the choice is optimal.
     """
 
     def __init__(
@@ -124,6 +130,7 @@ class _TieBreaker:
         features: Sequence[int],
         options: Sequence[dict[int, float]],
         found: Sequence[int],
+        proof: Sequence[TightCase],
         tie: float,
         tolerance: float,
         deadline: Deadline,
@@ -139,6 +146,8 @@ class _TieBreaker:
         }
         self.tie, self.tolerance, self.deadline, self.threads = tie, tolerance, deadline, threads
         self.witness = {i: next(one for one in own if one.mask == found[i]) for i, own in self.options.items()}
+        self.proof = proof
+        self.removed: dict[int, int] = {}
         self.never: set[int] = set()
         self.others: dict[int, dict[int, _Set]] = {}  # what changes in the witness where a feature is left out
         self.needed: set[int] = set()  # the features that are parents in the witness
@@ -165,16 +174,17 @@ class _TieBreaker:
             rest = members & ~(1 << b)
             loss = sum(highest[i].score - self._score(i, rest) for i in heirs[b])
             bound = above - highest[b].score - loss
-            first = self._first(b, rest, total - bound - self.tie)
+            least = total - bound - self.tie
+            first = self._first(b, rest, least)
             if first is None:
                 self.never.add(b)
             else:
-                hopes.append((precedence(b, first.parents), b, rest))
+                hopes.append((precedence(b, first.parents), b, rest, least))
         best, winner = None, -1
-        for hope, b, rest in sorted(hopes):
+        for hope, b, rest, least in sorted(hopes):
             if best is not None and hope >= precedence(winner, best.parents):
                 break
-            own = self._first(b, rest, self._without(b, rest, above - total + 1.0) - self.tie)
+            own = self._last(b, rest, least, above - total + 1.0)
             if own is None:
                 self.never.add(b)
             elif best is None or precedence(b, own.parents) < precedence(winner, best.parents):
@@ -187,11 +197,80 @@ class _TieBreaker:
         """Remove a feature. Others that could not be last can be last now only if they are parents of this one."""
         self.witness |= self.others[feature]
         del self.witness[feature]
+        self.removed[feature] = own.mask
         self.others = {}
         self.never -= {feature, *own.parents}
         del self.options[feature]
         for i, sets in self.options.items():
             self.options[i] = [one for one in sets if not one.mask >> feature & 1]
+
+    def _last(self, b: int, rest: int, least: float, penalty: float) -> _Set | None:
+        """Return the first set with which a feature is last in an optimal choice, and record what changes in it.
+
+        Sets with scores below ``least`` are known to be in none. For ``penalty``, see :meth:`_solved`.
+        """
+        if b in self.needed and self.proof:
+            try:
+                return self._by_proof(b, rest, least)
+            except UndecidedError:
+                pass
+        return self._first(b, rest, self._without(b, rest, penalty) - self.tie)
+
+    def _by_proof(self, b: int, rest: int, least: float) -> _Set | None:
+        """Return the same, by the conditions that optimal choices meet according to the proof."""
+        possible = [one for one in self._within(b, rest) if one.score >= least]
+        changed = self._reversed(b)
+        if changed is not None and changed[b] in possible:
+            possible = possible[: possible.index(changed[b])]
+        earlier = self._tight(b, possible) if possible else None
+        changed = changed if earlier is None else earlier
+        if changed is None:
+            return None
+        self.others[b] = {i: one for i, one in changed.items() if i != b}
+        return changed[b]
+
+    def _tight(self, b: int, sets: Sequence[_Set]) -> dict[int, _Set] | None:
+        """Return an optimal choice in which a feature is last with the first of some sets; None if there is none."""
+        domains = {i: [mask] for i, mask in self.removed.items()}
+        fewer = 1 << b
+        for i, at in self.witness.items():
+            masks = [one.mask for one in self.options[i] if one is not at and not one.mask >> b & 1]
+            domains[i] = masks if at.mask >> b & 1 else [at.mask, *masks]
+            if not domains[i]:
+                return None
+            fewer |= (len(domains[i]) < len(self.options[i])) << i
+        domains[b] = [one.mask for one in sets]
+        choice = tight_choice(self.proof, domains, b, sum(1 << i for i in self.removed) | 1 << b, fewer)
+        if choice is None:
+            return None
+        found = {i: next(one for one in self.options[i] if one.mask == choice[i]) for i in self.witness}
+        if not self._as_good(found):
+            raise UndecidedError
+        return found
+
+    def _reversed(self, b: int) -> dict[int, _Set] | None:
+        """Return the sets that change if the arcs from a feature are reversed one by one; None if that loses nats.
+
+        The arc b → i can be reversed if i has no parents but b and those of b.
+        """
+        changed = {b: self.witness[b]}
+        below = sorted(
+            (i for i, one in self.witness.items() if one.mask >> b & 1), key=lambda i: self.witness[i].mask
+        )
+        for i in below:
+            own = changed[b].mask
+            if self.witness[i].mask != own | 1 << b:
+                return None
+            for child, mask in ((i, own), (b, own | 1 << i)):
+                other = next((one for one in self.options[child] if one.mask == mask), None)
+                if other is None:
+                    return None
+                changed[child] = other
+        return changed if self._as_good(changed) else None
+
+    def _as_good(self, changed: Mapping[int, _Set]) -> bool:
+        """Whether the witness loses nothing by a change."""
+        return fsum(one.score for one in changed.values()) >= fsum(self.witness[i].score for i in changed) - self.tie
 
     def _without(self, b: int, rest: int, penalty: float) -> float:
         """Return by how much the highest total falls if b is left out, and record what changes in the choice."""

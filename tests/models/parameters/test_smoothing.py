@@ -36,6 +36,8 @@ from anbexact.models.parameters.smoothing import (
     best_held_out_smoothing,
     best_smoothing,
     most_smoothing,
+    second_held_out_smoothing,
+    second_smoothing,
 )
 from anbexact.models.structure import Certificate, Structure
 from anbexact.search.ess import START_ESS, best_ess, climb_in_ess
@@ -88,6 +90,19 @@ def repeated(rng, n_rows, n_features, rare=0.5):
     copies = once[:, None] ^ (rng.random((n_rows, n_features)) < 0.03)
     table = DiscreteTable.from_frame(pd.DataFrame(copies).rename(columns=str), pd.Series(y, name="y"))
     return table, learn_naive_bayes(table)
+
+
+def two_causes_frame(n_rows, n_features, seed=0):
+    """Features that say, more or less, which of six values two causes have; in one of the classes, mostly 0."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n_rows) < 0.3).astype(int)
+    cause = np.where(rng.random((n_rows, 2)) < 0.9 * y[:, None], 0, rng.integers(0, 6, (n_rows, 2)))
+    told = rng.random((n_rows, n_features)) < 0.7
+    return np.where(told, cause[:, np.arange(n_features) % 2], rng.integers(0, 6, (n_rows, n_features))), y
+
+
+def two_causes(n_rows, n_features):
+    return DiscreteTable.from_frame(*two_causes_frame(n_rows, n_features))
 
 
 class TestLeaveOneOut:
@@ -175,6 +190,31 @@ class TestHeldOut:
         assert left_out.log_likelihood(best_smoothing(table, structure)) >= 0.999 * max(
             map(left_out.log_likelihood, grid[::10]), key=abs
         )
+
+    @pytest.mark.parametrize("n_rows", [400, 1500])
+    def test_the_second_maximum_where_the_first_is_worse_than_the_class_frequencies(self, n_rows):
+        """Two causes of 40 features: 0.1 is the best up to the total weight, but far worse than the frequencies."""
+        table = two_causes(n_rows, 40)
+        structure, most = learn_naive_bayes(table), most_smoothing(table)
+        folds = [HeldOut(rows, others, structure) for rows, others in split_table(table, 5)]
+        counts = np.bincount(table.column(table.vocabulary.class_name), table.weights)
+        by_frequencies = float(counts @ np.log(counts / counts.sum()))
+        nearer, value = best_held_out_smoothing(folds, most, 40)
+        assert nearer < 1
+        assert value < 1.3 * by_frequencies
+        best, value = second_held_out_smoothing(folds, most, 40)
+        assert best > 5 * most
+        assert value > 1.03 * by_frequencies
+        left_out = LeaveOneOut(table, structure)
+        grid = np.geomspace(most, 40 * 30 * most, 120)
+        chosen = left_out.log_likelihood(second_smoothing(table, left_out))
+        assert chosen > 1.002 * max(map(left_out.log_likelihood, grid))
+        with pytest.warns(PredictedWorseWarning, match=r"so smoothing=[\d.e+]+ is used, with 0\.5"):
+            fitted = NaiveBayesClassifier().fit(*two_causes_frame(n_rows, 40))
+        assert fitted.smoothing_ > 5 * most
+        X, y = two_causes_frame(4000, 40, seed=1)
+        held_out = np.log(fitted.predict_proba(X)[np.arange(len(y)), y]).mean()
+        assert held_out > by_frequencies / table.weight_sum - 0.01
 
     def test_one_where_it_makes_no_difference(self):
         table = random_problem(0, 2, n_classes=1, unseen=False).table

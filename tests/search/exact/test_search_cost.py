@@ -17,12 +17,12 @@ from anbexact import ANBClassifier, BDeu, DiscreteTable, learn_anb, learn_gbn, l
 from anbexact._runtime import deadline as deadlines
 from anbexact._runtime import progress as progress_module
 from anbexact._runtime.advice import advise, heard_once
-from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.deadline import Deadline, ProcessorDeadline
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import AIC, BIC, K2, LL, QNML, BDs
 from anbexact.search.constraints import make_constraints
 from anbexact.search.ess import START_ESS, climb_in_ess
-from anbexact.search.exact import exact_search, plan
+from anbexact.search.exact import exact_search, plan, pruned
 from anbexact.search.exact.candidates import Candidates
 from anbexact.search.exact.parent_set_identification import ParentSetSearch
 from anbexact.search.exact.solution import local_bound
@@ -306,10 +306,27 @@ class TestAdvice:
             warnings.simplefilter("error")
             learn_anb(table, time_limit=60)
 
+    @pytest.mark.parametrize(("most_sets", "limited"), [(20, True), (1_000_000, False)])
+    def test_a_proof_for_incomplete_lists_has_processor_seconds(self, most_sets, limited, monkeypatch):
+        """What is proved by default does not depend on who else uses the processors; complete lists have no limit."""
+        given, solve = [], pruned.solve_lists
+
+        def solved(lists, names, tolerance, deadline, *others, **keywords):
+            given.append(deadline)
+            return solve(lists, names, tolerance, deadline, *others, **keywords)
+
+        monkeypatch.setattr(exact_search, "FEWER_SETS", most_sets)
+        monkeypatch.setattr(plan.Plan, "prunes", True)
+        monkeypatch.setattr(plan.Plan, "fits", False)
+        monkeypatch.setattr(pruned, "solve_lists", solved)
+        learn_anb(random_problem(1, 6, n_rows=200).table)
+        assert [isinstance(deadline, ProcessorDeadline) for deadline in given] == [limited]
+        assert not limited or given[0].seconds == pruned.PROOF_SECONDS
+
     @pytest.mark.parametrize(
         ("options", "expected"),
         [
-            ({}, (1.4 + 30, 1.6 + 30)),  # BDeu's lists do not end by themselves
+            ({}, (1.4 + 10, 1.6 + 10)),  # BDeu's lists do not end by themselves; the proof has 20 processor seconds
             ({"score": BIC()}, (0, 0.2)),
             ({"max_parents": 2}, (0, 0.2)),
             ({"score": BDs(), "max_parents": 2}, (0, 0.2)),

@@ -1,5 +1,7 @@
 """Ties between equally good networks: one rule, whichever search finds the optimum."""
 
+from itertools import pairwise
+
 import numpy as np
 import oracles
 import pytest
@@ -150,7 +152,7 @@ class TestTheRule:
                 masks = pack(np.array([[j in parents for j in range(n)] for parents, _ in options], dtype=bool))
                 own.append(ParentSets(masks, np.array([score for _, score in options]), 0, "", -np.inf))
             choice = solve_lists(own, list(range(n)), 1e-7, Deadline(), None)
-            found = ties.first_choice(own, choice.chosen, choice.kept(), (), 1e-9, 1e-7, Deadline(), 1)
+            found = ties.first_choice(own, range(n), choice, (), 1e-9, 1e-7, Deadline(), 1)
             assert found == self.by_brute_force(lists, 1e-9), seed
 
     @staticmethod
@@ -173,13 +175,47 @@ class TestTheRule:
             masks = pack(np.array([[j in parents for j in range(n)] for parents, _ in options], dtype=bool))
             own.append(ParentSets(masks, np.array([score for _, score in options]), 0, "", -np.inf))
         choice = solve_lists(own, list(range(n)), 1e-7, Deadline(), None)
-        return ties.first_choice(own, choice.chosen, choice.kept(), (), 1e-9, 1e-7, Deadline(), 1)
+        return ties.first_choice(own, range(n), choice, (), 1e-9, 1e-7, Deadline(), 1)
 
     @pytest.mark.parametrize("most", [1, 2])
-    def test_few_parents(self, most):
+    @pytest.mark.parametrize("exhausted", [1, 14])
+    def test_few_parents(self, most, exhausted, monkeypatch):
+        monkeypatch.setattr("anbexact.search.exact.branch_and_cut.MOST_FEATURES_EXHAUSTED", exhausted)
         for seed in range(150):
             lists = self.with_ties(seed, 2 + seed % 4, most)
             assert self.first_choice(lists) == self.by_brute_force(lists, 1e-9), seed
+
+    @pytest.mark.parametrize("most", [1, 2])
+    def test_without_the_proof(self, most, monkeypatch):
+        """The proof of the best total only saves work: the choice is the same where each feature is left out anew."""
+        monkeypatch.setattr("anbexact.search.exact.branch_and_cut.MOST_FEATURES_EXHAUSTED", 1)
+        for seed in range(40):
+            lists = self.with_ties(seed, 12, most)
+            by_proof = self.first_choice(lists)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(ties, "tight_cases", lambda *_: [])
+                assert self.first_choice(lists) == by_proof, seed
+
+    @pytest.mark.parametrize("decisions", [0, 100])
+    def test_undecided_choices_are_solved(self, decisions, monkeypatch):
+        monkeypatch.setattr("anbexact.search.exact.branch_and_cut.MOST_FEATURES_EXHAUSTED", 1)
+        monkeypatch.setattr("anbexact.search.exact.tight_choices.MOST_DECISIONS", decisions)
+        for seed in range(40):
+            lists = self.with_ties(seed, 5, 2)
+            assert self.first_choice(lists) == self.by_brute_force(lists, 1e-9), seed
+
+    def test_the_proof_saves_searches(self, monkeypatch):
+        """A chain of features, whose arcs can all be reversed: only its ends can be last."""
+        n, solved = 40, []
+        monkeypatch.setattr(ties._Reading, "_solved", lambda *arguments: solved.append(arguments))
+        order = np.random.default_rng(0).permutation(n).tolist()
+        lists = [[((), -1.0)] for _ in range(n)]
+        for a, b in pairwise(order):
+            lists[a].append(((b,), 0.0))
+            lists[b].append(((a,), 0.0))
+        found = self.first_choice(lists)
+        assert sum(map(len, found.values())) == n - 1
+        assert not solved
 
     def test_features_without_arcs_between_them_are_chosen_apart(self, monkeypatch):
         """Ten groups, in a random order of the features, each as if it were alone; no other features are solved."""
