@@ -247,7 +247,6 @@ def _cross_validated(
 
     second = compare_folds(table, folds, value, beyond if learner.chooses_smoothing else None)
     return best if second is None else replace(best, smoothing=second)
-    return best
 
 
 def _held_out(

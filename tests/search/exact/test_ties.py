@@ -207,7 +207,7 @@ class TestTheRule:
     def test_the_proof_saves_searches(self, monkeypatch):
         """A chain of features, whose arcs can all be reversed: only its ends can be last."""
         n, solved = 40, []
-        monkeypatch.setattr(ties._Reading, "_solved", lambda *arguments: solved.append(arguments))
+        monkeypatch.setattr(ties._TieBreaker, "_solved", lambda *arguments: solved.append(arguments))
         order = np.random.default_rng(0).permutation(n).tolist()
         lists = [[((), -1.0)] for _ in range(n)]
         for a, b in pairwise(order):
