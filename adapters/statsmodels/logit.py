@@ -91,7 +91,7 @@ def to_logit(
     >>> round(logit.log_likelihood(X, y)), round(refitted.log_likelihood(X, y))
     (-423, -3)
     """
-    if not hasattr(classifier, "to_logit"):
+    if isinstance(classifier, type) or not hasattr(classifier, "to_logit"):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
     if intervals is None:
