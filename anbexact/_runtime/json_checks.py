@@ -16,7 +16,7 @@ MOST_WEIGHT = 1e300
 
 @contextmanager
 def reading(field: str = "") -> Iterator[None]:
-    """Let what goes wrong while a field is read be a ValueError that names the field, if it is given."""
+    """Raise errors within the block as ValueError; the message names the field, if one is given."""
     place = f"{field}: " if field else ""
     try:
         yield

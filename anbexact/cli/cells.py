@@ -1,9 +1,9 @@
 """What the cells of a column mean, whichever format they were read from.
 
-Blanks at the ends of texts are removed. A word for a missing cell is one, unless it is known as a state. A column of
-text becomes numbers or dates if all of its cells are, and booleans if the format has none of its own. Whole numbers are
-integers, even if the format or a missing cell made them floats. A number of single precision becomes the shortest
-decimal that rounds to it. Columns of mixed types are read as the text that a CSV file would contain.
+Blanks at the ends of texts are removed. A word that stands for a missing cell becomes one, unless it is known as a
+state. A column of text becomes numbers or dates if all of its cells are, and booleans if the format has none of its
+own. Whole numbers are integers, even if the format or a missing cell made them floats. A number of single precision
+becomes the shortest decimal that rounds to it. Columns of mixed types are read as the text that CSV would contain.
 """
 
 from __future__ import annotations

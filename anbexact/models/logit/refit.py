@@ -119,7 +119,7 @@ class Refit(ByFields):
         return found
 
     def facts(self) -> dict[str, Any]:
-        """Return what else there is to say of it, as data: nothing, unless it is smooth."""
+        """Return further facts of the refit: none, unless it is smooth."""
         return {}
 
     def complaint(self, vocabulary: Vocabulary) -> str:
