@@ -97,7 +97,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         that predicts each training row best from the other rows (see
         :func:`~anbexact.models.parameters.smoothing.best_smoothing`). With a total weight below 1,000, it instead
         chooses the value that predicts held-out rows best in 5 folds, in each of which the structure is learned
-        again. Where the class frequencies predict better, more smoothing is tried
+        again. If the class frequencies predict better even so, larger values are tried
         (:func:`~anbexact.models.parameters.smoothing.second_smoothing`). None: the value of ``ess``.
 
     Attributes

@@ -28,8 +28,8 @@ have main effects only."""
 INTERVALS = 24
 """Intervals of a smooth column that are counted for these limits."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
-"""Rows from which on there are automatic members with so many parents: four with refitted tables, five with
-hierarchical ones, which need fewer rows."""
+"""Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with five
+parents (and hierarchical tables, which need fewer rows)."""
 
 
 @dataclass(frozen=True)

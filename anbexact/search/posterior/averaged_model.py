@@ -77,7 +77,7 @@ class Member:
     parents: Mapping[Hashable, tuple[Hashable, ...]]
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        """Return the JSON form, in which variables are numbers, those that they have in ``positions``."""
         return {
             "share": self.share,
             "ess": self.ess,
