@@ -81,7 +81,7 @@ def number(value: Any, *, least: float = -math.inf, above: float = -math.inf, fi
 
 
 def references(value: Any, count: int) -> list[int]:
-    """Return distinct numbers of things of which there are ``count``."""
+    """Return distinct positions among ``count`` things."""
     found = [whole(item, 0, count - 1) for item in listed(value)]
     if len(set(found)) < len(found):
         raise ValueError(f"the numbers {shortened(found)} are not distinct")

@@ -96,7 +96,7 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
 
 
 def as_categories(X: pd.DataFrame, names: Collection[Hashable]) -> pd.DataFrame:
-    """Return features of which the named ones are categories, so that their text is not read as numbers."""
+    """Return features with the named ones as categories, so that their text is not read as numbers."""
     X = X.copy(deep=False)
     for name in X:
         if name in names:

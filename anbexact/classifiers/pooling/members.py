@@ -98,7 +98,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int,
 
 
 def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int) -> list[Member]:
-    """Return the members for a table of which no column is cut."""
+    """Return the members for a table without columns that are cut."""
     networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
     if exact:
         networks["ANB"] = ANBClassifier(**given)

@@ -292,7 +292,7 @@ class AveragedPosterior:
     """The class posterior of an average of networks.
 
     Missing cells are summed over their joint states if a row has no more than 1,024 of them; rows with more are
-    predicted by structures drawn from the posterior, in each of which missing cells are summed out exactly.
+    predicted by structures drawn from the posterior. In each of these, missing cells are summed out exactly.
 
     Parameters
     ----------
