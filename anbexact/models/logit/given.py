@@ -78,8 +78,8 @@ def _as_frame(model: LogitModel, coefficients: Any) -> pd.DataFrame:
     named = [str(labels[k]) for k in sorted(labels)]
     if named != list(map(str, model.classes_.tolist())):
         raise ValueError(
-            f"the results have the classes {named}, but the model has {model.classes_.tolist()}: the classes and "
-            "their order must be the same, because the first class is the reference"
+            f"the results have the classes {named}, but the model has {model.classes_.tolist()}: they "
+            "must be the same in the same order, because the first class is the reference"
         )
     return params.set_axis(model.classes_[1:].tolist(), axis=1)
 
