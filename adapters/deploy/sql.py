@@ -149,7 +149,8 @@ def _merged(terms: Sequence[_Term], most_places: int) -> list[_Term]:
 class _Query:
     """The query of a class posterior in a dialect, whose cells are read like frames.
 
-    Added up are the logarithms of ``tables``, of a network, or ``potentials``, which sum out no missing cells.
+    It adds up the logarithms of ``tables``, those of a network, or otherwise ``potentials``, with which missing cells
+    cannot be summed out.
     """
 
     reader: Reader

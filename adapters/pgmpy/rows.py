@@ -40,8 +40,8 @@ def states_of(network: DiscreteBayesianNetwork, X: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns of X, with its index if X is a pandas frame. Cells are states of ``network.states``; a missing
-        cell of a node without a state for it is None, which is no evidence: leave it out.
+        The columns of X, with its index if X is a pandas frame. Cells are states of ``network.states``. A missing
+        cell of a node that has no state for it is None, which is not evidence: leave the node out of a query.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def states_of(network: DiscreteBayesianNetwork, X: Any) -> pd.DataFrame:
 def _states_of_column(
     network: DiscreteBayesianNetwork, column: Column, states: tuple[Any, ...]
 ) -> npt.NDArray[np.object_]:
-    """Return the states of the cells of a column; None where a cell is missing and that is no state."""
+    """Return the states of the cells of a column; None for missing cells of a node that has no state for them."""
     node: Hashable = str(column.name)
     own_missing = {node} & set(network.graph.get(OWN_MISSING, ()))
     cuts: dict[Hashable, Cuts] = {}

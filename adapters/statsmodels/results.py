@@ -76,8 +76,8 @@ def mnlogit_result(model: LogitModel) -> Any:
     if refitted is None:
         if model.given:
             raise ValueError(
-                "the coefficients were estimated elsewhere, so that there are no standard errors or tests here: fit "
-                "to_mnlogit(X, y) for those of statsmodels"
+                "the coefficients were estimated elsewhere, so that their standard errors and tests are not known "
+                "here: use those of the original results, or fit to_mnlogit(X, y)"
             )
         raise ValueError(
             "the coefficients are those of the network, not a maximum of the likelihood, so that there are no "
@@ -86,21 +86,21 @@ def mnlogit_result(model: LogitModel) -> Any:
     if refitted.l2 > 0:
         raise ValueError(
             f"the coefficients were fitted with a prior (l2 = {refitted.l2:.4g}), so that standard errors and tests "
-            "of maximum likelihood are not valid: refit with l2=0; or use firth(X, y), which has intervals and tests "
+            "of maximum likelihood are not valid: refit with l2=0, or use firth(X, y), which has intervals and tests "
             "even if classes are separated"
         )
     if not refitted.fit.converged:
         raise ValueError(
-            f"the likelihood has no maximum, so statsmodels has no results: {model.convergence_message}. Finite "
-            "estimates with intervals and tests: firth(X, y), by Firth's penalised likelihood. Finite estimates "
-            "without them: refit(X, y, l2='auto'), by a prior, or to_mnlogit(X, y).fit_regularized(), by a lasso"
+            f"the likelihood has no maximum, so statsmodels has no results: {model.convergence_message}. For finite "
+            "estimates with intervals and tests, use firth(X, y), Firth's penalised likelihood; for estimates alone, "
+            "refit(X, y, l2='auto'), with a prior, or to_mnlogit(X, y).fit_regularized(), a lasso"
         )
     if len(model.classes_) == 1:
         raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
     of_classes = refitted.design.weights.T
     absent = [label for label, weights in zip(model.classes_.tolist(), of_classes, strict=True) if not weights.any()]
     if absent:
-        raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
+        raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients cannot be estimated")
     order = _row_order(refitted.design)
     design = design_matrix(model)
     kept = independent_columns(design)

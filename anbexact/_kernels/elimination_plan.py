@@ -25,7 +25,7 @@ class Room(NamedTuple):
     plan : (N_ROWS, columns) int64
         At least as many columns as factors and variables together, and 2 more.
     near, weights : (k, k) bool, (k,) float64
-        For so many hidden variables.
+        For up to this number of hidden variables.
     cells, powers : (k,) float64, int64
         Tables and messages.
     """

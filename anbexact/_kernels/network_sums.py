@@ -35,7 +35,7 @@ def place(mask, i):
 
 @inner
 def mask_at(place, i):
-    """Return the set of which this is the place among those without variable i."""
+    """Return the set at this place among the sets without variable i."""
     return (place >> i << (i + 1)) | (place & ((1 << i) - 1))
 
 

@@ -80,7 +80,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, cells: Cells, depths: int, most_states: int) -> Self:
-        """Lay out the cells of the empty set, with room for ``depths - 1`` members of so many states at most."""
+        """Lay out the cells of the empty set, with room for ``depths - 1`` members of ``most_states`` states."""
         n_rows, dtype = len(cells.weights), cells.weights.dtype
         rows, kids = np.empty((depths, n_rows), np.uint32), np.empty((depths, n_rows), np.uint16)
         weights, starts = np.empty((depths, n_rows), dtype), np.empty((depths, n_rows + 1), np.uint32)

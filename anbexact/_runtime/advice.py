@@ -1,4 +1,4 @@
-"""Advice to the caller of the package, each kind of which is given once."""
+"""Advice to the caller of the package; each kind is given once."""
 
 from __future__ import annotations
 

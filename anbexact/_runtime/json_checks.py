@@ -16,7 +16,7 @@ MOST_WEIGHT = 1e300
 
 @contextmanager
 def reading(field: str = "") -> Iterator[None]:
-    """Let what goes wrong while a field is read be a ValueError that names the field, if it is given."""
+    """Raise errors within the block as ValueError; the message names the field, if one is given."""
     place = f"{field}: " if field else ""
     try:
         yield
@@ -81,7 +81,7 @@ def number(value: Any, *, least: float = -math.inf, above: float = -math.inf, fi
 
 
 def references(value: Any, count: int) -> list[int]:
-    """Return distinct numbers of things of which there are ``count``."""
+    """Return distinct positions among ``count`` things."""
     found = [whole(item, 0, count - 1) for item in listed(value)]
     if len(set(found)) < len(found):
         raise ValueError(f"the numbers {shortened(found)} are not distinct")

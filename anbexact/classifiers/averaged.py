@@ -228,8 +228,8 @@ class AveragedTANClassifier(AveragedClassifier):
 class AveragedFANClassifier(AveragedClassifier):
     """The average of all forest augmented naive Bayes networks (FAN), exact for any number of features.
 
-    Like :class:`~anbexact.classifiers.AveragedTANClassifier`, but over all (n + 1)^(n-1) forests, of which naive
-    Bayes is one.
+    Like :class:`~anbexact.classifiers.AveragedTANClassifier`, but over all (n + 1)^(n-1) forests, including
+    naive Bayes.
 
     The parameters, and the fitted attributes, are those of :class:`~anbexact.classifiers.AveragedClassifier`.
 

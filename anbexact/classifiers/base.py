@@ -97,7 +97,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         that predicts each training row best from the other rows (see
         :func:`~anbexact.models.parameters.smoothing.best_smoothing`). With a total weight below 1,000, it instead
         chooses the value that predicts held-out rows best in 5 folds, in each of which the structure is learned
-        again. Where the class frequencies predict better, more smoothing is tried
+        again. If the class frequencies predict better even so, larger values are tried
         (:func:`~anbexact.models.parameters.smoothing.second_smoothing`). None: the value of ``ess``.
 
     Attributes
@@ -283,9 +283,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
     def merge(self, *others: NetworkClassifier) -> Self:
         """Add the counts of other classifiers with the same structure; the rows themselves need not be pooled.
 
-        For example, one hospital learns a classifier and sends its :meth:`without_rows` to the others, each of which
-        counts its own rows with ``partial_fit`` and sends it back. The counts are added up, so the tables are those
-        of all rows.
+        For example, one hospital learns a classifier and sends the result of :meth:`without_rows` to the others. Each
+        of them counts its own rows with ``partial_fit`` and sends the classifier back. The counts are added up, so
+        the tables are those of all rows.
 
         Parameters
         ----------

@@ -35,8 +35,8 @@ class MinimalClassParametersClassifier(ExactClassifier):
     Parameters
     ----------
     max_parents : int, optional
-        Maximum number of parents of a feature, counting the class. With it, more features can be searched than all
-        sets of which fit into memory.
+        Maximum number of parents of a feature, counting the class. A limit allows more features than those whose
+        subsets all fit into memory.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs that the structure must, or must not, contain. The class can be a parent in them, by its name
         (``"class"`` if ``y`` has no name).

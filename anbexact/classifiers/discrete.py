@@ -83,11 +83,11 @@ class DiscreteClassifier(
         Parameters
         ----------
         learned : callable
-            Returns a fitted copy of an estimator, always the same one of equal estimators.
+            Returns a fitted copy of an estimator, the same one for equal estimators.
         rows : (X, y, weights)
-            What it is fitted to.
+            The training rows.
         seconds : float
-            Time limit of what is fitted after :meth:`_begun_with`.
+            Time limit, in seconds, of the fit that follows that of :meth:`_begun_with`.
         """
         return learned(self)
 

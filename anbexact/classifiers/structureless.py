@@ -16,14 +16,14 @@ from anbexact.tables.training import TrainingColumns
 
 
 class StructurelessClassifier(TableClassifier):
-    """A classifier whose model follows from the rows, as averages do. Subclasses define the model.
+    """A classifier that does not choose a structure, such as AODE. Subclasses define the model.
 
-    ``fit`` learns the model again from a part of the rows, and warns if it predicts the others worse than the
-    frequencies of the classes do (:func:`~anbexact.classifiers.choosing.frequencies.compare_relearned`).
+    ``fit`` also learns the model from a part of the rows, and warns if it predicts the other rows worse than the
+    class frequencies do (:func:`~anbexact.classifiers.choosing.frequencies.compare_relearned`).
     """
 
     _most_compared: ClassVar[int | None] = None
-    """Features of two or more states up to which this is cheap enough; None if it always is."""
+    """Maximum number of features with two or more states for which this is cheap enough; None if it always is."""
 
     @abstractmethod
     def _model_of(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts], progress: Progress | None) -> Model:

@@ -63,11 +63,11 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         (``docs/guides/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
-        them: with 50 or more observed rows, text of which at least 95 % of the cells are distinct, and whole numbers
-        of which as many are distinct and which repeat much less often than random numbers of the same range would
-        (see :func:`~anbexact.tables.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A
-        column that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and
-        accepts any value.
+        them: with 50 or more observed rows, text with at least 95 % distinct cells, and whole numbers with as many
+        distinct cells if they repeat much less often than random numbers of the same range would (see
+        :func:`~anbexact.tables.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
+        that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
+        any value.
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, as "1,234" and "5,678" do. A column of text
         is read as numbers, dates, times of day or durations if all its cells are of this kind, in one notation, and

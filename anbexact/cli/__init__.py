@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def _workers(number: int) -> Iterator[None]:
-    """Divide work among so many processes; 1 leaves it in this one."""
+    """Divide work among this number of processes; 1 leaves it in this one."""
     if number == 1:
         yield
         return

@@ -1,9 +1,9 @@
 """What the cells of a column mean, whichever format they were read from.
 
-Text is stripped of blanks at its ends, and what stands for a missing cell becomes one, unless it is known as a state.
-Text all of whose cells are numbers, booleans or dates becomes such. Whole numbers are integers, also where a format
-or a gap made them floats. Numbers of single precision are the shortest decimals that give them back. Columns of mixed
-cells are read as the text that CSV would hold.
+Blanks at the ends of texts are removed. A word that stands for a missing cell becomes one, unless it is known as a
+state. A column of text becomes numbers or dates if all of its cells are, and booleans if the format has none of its
+own. Whole numbers are integers, even if the format or a missing cell made them floats. A number of single precision
+becomes the shortest decimal that rounds to it. Columns of mixed types are read as the text that CSV would contain.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from anbexact.tables.frames.native_values import in_double, native
 from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity, dates_of_text, meaning_of
 
 EXACT = 2.0**53
-"""Below this, every whole number is a float."""
+"""Up to this, a float64 represents every whole number exactly."""
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
 CODE = re.compile(r"[+-]?0\d", re.ASCII)
-"""How whole numbers begin that are codes, such as 00501."""
+"""The beginning of whole numbers with leading zeros, such as 00501, which are codes."""
 MISSING_DOT = "."
 """A missing cell among numbers, as SAS and Stata write it."""
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
@@ -55,7 +55,7 @@ class Expected:
     states : mapping of column to texts
         The texts that are states of the column, whatever they would otherwise mean.
     written : mapping of column to quantity
-        Columns that are kept as they are written, because the classifier reads their text, and what it reads them as.
+        Columns whose text is kept, because the classifier itself reads it as this quantity.
     """
 
     texts: frozenset[str] = frozenset()
@@ -73,8 +73,9 @@ class Expected:
     def text_reader(self, name: str) -> TextReader:
         """Return the function that reads the texts of a column.
 
-        A state is itself. Other text is stripped of blanks at its ends. It is then a missing cell if it is a word
-        for one, or the only state that it is but for such blanks, which text files and people lose.
+        A text that is a state is that state. From other texts, blanks at the ends are removed. The rest is a missing
+        cell if it is a word for one. It is a state with such blanks if exactly one state is the same without them,
+        because blanks get lost in text files and when people type.
         """
         states, missing = self.states.get(name, ()), self.missing_words(name)
         count = Counter(state.strip() for state in states)
@@ -101,15 +102,16 @@ def meant(
     *,
     typed: bool = False,
 ) -> pd.Series[Any]:
-    """Return a column of a file as the numbers, booleans, dates or text that all of its cells are.
+    """Return a column of a file as numbers, booleans or dates if all of its cells are, and otherwise as text.
 
-    - Whole numbers of which one has leading zeros, such as 00501, are codes: the column is text, with a note.
+    - If one of several whole numbers has leading zeros, such as 00501, they are codes: the column is text, with a
+      note.
     - A dot alone among numbers is a missing cell.
-    - ISO dates become dates, datetimes with or without an offset become datetimes. Slashes may separate year, month
-      and day, as in 2021/6/15.
+    - ISO dates become dates, and ISO datetimes, with or without an offset, become datetimes. Slashes may separate
+      year, month and day, as in 2021/6/15.
 
     Numbers in other notations, such as $1,250 or 1.250 in a column with 980, and times of day remain text, which the
-    classifier reads.
+    classifier itself reads.
 
     Parameters
     ----------
@@ -120,9 +122,9 @@ def meant(
     decimal : {".", ","}, optional
         The decimal mark, if the user or the file determines it.
     dotted : list, optional
-        Receives the name of the column if dots are missing cells.
+        The name of the column is appended if a dot in it is a missing cell.
     typed : bool, default False
-        Whether the format has booleans of its own, so that the text ``True`` is text, as a frame of Python has it.
+        Whether the format has booleans of its own. The text ``True`` is then text, as in a frame in Python.
 
     Raises
     ------
@@ -144,10 +146,10 @@ def meant(
 
 
 def in_one_form(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return numbers as integers if all are whole (nullable ones if cells are missing) and else as float64.
+    """Return numbers as integers if all are whole (nullable if cells are missing), and otherwise as float64.
 
-    Booleans are nullable if cells are missing, and times all of which are midnights become dates. Columns of other
-    types are returned as they are.
+    Booleans are nullable if cells are missing. Datetimes become dates if the time of all of them is midnight. Columns
+    of other types are returned as they are.
     """
     dtype, gaps = column.dtype, bool(column.isna().any())
     if is_text(column) or isinstance(dtype, pd.CategoricalDtype):
@@ -174,7 +176,7 @@ def _numbers(column: pd.Series[Any], gaps: bool) -> pd.Series[Any]:
 
 
 def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return Python's dates where no cell has a time of day, as text holds them; else the column as it is."""
+    """Return Python dates, as for dates in text, if no cell has a time of day; otherwise the column as it is."""
     codes, uniques = pd.factorize(column)
     days = pd.DatetimeIndex(uniques)
     if not len(days) or not bool((days == days.normalize()).all()):
@@ -183,7 +185,7 @@ def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _objects(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
-    """Return cells of Python objects as numbers, booleans or durations if all of them are, and else as text."""
+    """Return cells of Python objects as numbers, booleans or durations if all of them are, and otherwise as text."""
     cells: list[Any] = [_cell(cell, read) for cell in column]
     kind = pd.api.types.infer_dtype(cells, skipna=True)
     cleaned = pd.Series(cells, index=column.index, name=column.name, dtype=object)
@@ -200,7 +202,7 @@ def _objects(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
 def _of_text(
     column: pd.Series[Any], read: TextReader, values_of: Callable[[list[str]], pd.Series[Any] | None]
 ) -> pd.Series[Any]:
-    """Return a column of text, its cells read: as the values of its texts, if they have any."""
+    """Return a column of text with its cells read: as what ``values_of`` makes of its distinct texts, or as text."""
     codes, uniques = pd.factorize(column)
     given = uniques.tolist()
     if not all(isinstance(text, str) for text in given):  # declared categories
@@ -220,7 +222,7 @@ def _of_text(
 
 
 def _at(values: pd.Series[Any], codes: npt.NDArray[np.integer[Any]], column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column of the values with these numbers, missing cells where there is no such number."""
+    """Return a column like ``column`` with the values at these positions; a negative position is a missing cell."""
     if values.dtype == object:
         found = np.array([*values, None], dtype=object)[codes]
         return pd.Series(found, index=column.index, name=column.name, dtype=object)
@@ -228,13 +230,13 @@ def _at(values: pd.Series[Any], codes: npt.NDArray[np.integer[Any]], column: pd.
 
 
 def _just_text(texts: list[str]) -> None:
-    """Return that texts are nothing else."""
+    """Return None: the texts stay text."""
 
 
 def _values(
     texts: list[str], name: str, decimal: str | None, dotted: list[str], *, typed: bool
 ) -> pd.Series[Any] | None:
-    """Return different texts as the values that all of them are, by place; None if they are just text."""
+    """Return distinct texts as numbers, booleans or dates, indexed by position; None if they are just text."""
     if not typed and all(text in TRUTH for text in texts):
         return pd.Series([TRUTH[text] for text in texts], dtype="boolean")
     places = [k for k, text in enumerate(texts) if text != MISSING_DOT]
@@ -255,7 +257,7 @@ def _values(
 
 
 def _are_codes(numbers: list[str], name: str) -> bool:
-    """Whether numbers are codes as one has leading zeros; a note says so."""
+    """Whether numbers are codes, because one has leading zeros; a note says so."""
     code = next(filter(CODE.match, numbers), None)
     if code is None or not is_undecided(np.array(numbers, dtype=np.float64)):
         return False
@@ -272,7 +274,7 @@ def _have_thousands(numbers: list[str], decimal: str | None) -> bool:
 
 
 def _numbers_of(texts: list[str]) -> pd.Series[Any]:
-    """Return numbers: whole ones in the first type that holds them all."""
+    """Return numbers: as Int64 or else UInt64 if all are whole and fit, and otherwise as float64."""
     if all(map(_WHOLE.fullmatch, texts)):
         whole = [*map(int, texts)]
         for dtype in ("Int64", "UInt64"):
@@ -282,7 +284,10 @@ def _numbers_of(texts: list[str]) -> pd.Series[Any]:
 
 
 def is_undecided(numbers: npt.NDArray[np.float64]) -> bool:
-    """Whether numbers may be codes or have points between thousands: all are whole, or thousandths below 1,000."""
+    """Whether numbers may be codes, or have points between thousands.
+
+    This is possible if all are whole, or if all are below 1,000 and have at most three decimals.
+    """
     numbers = numbers[np.isfinite(numbers)]
     thousandths = numbers * 1000
     near = np.abs(thousandths - np.rint(thousandths)) < 1e-6
@@ -299,7 +304,7 @@ def _cell(cell: Any, read: TextReader) -> Any:
 
 
 def cell_text(cell: Any, read: TextReader) -> str | None:
-    """Return one cell as CSV would hold it, text as it is read."""
+    """Return one cell as the text that a CSV file would contain; None if it is missing."""
     cell = _cell(cell, read)
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
@@ -311,7 +316,7 @@ def cell_text(cell: Any, read: TextReader) -> str | None:
 
 
 def is_text(column: pd.Series[Any]) -> bool:
-    """Whether a column of that form holds text."""
+    """Whether a column has the type of text: strings, or Python objects."""
     return isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_object_dtype(column.dtype)
 
 

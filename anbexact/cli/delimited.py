@@ -1,11 +1,11 @@
 """Text with separators: which separator, decimal mark and encoding a file has, and its cells.
 
-The cells are read as the text that stands there, except those of columns that the first lines show to be measures:
-pandas reads these as numbers, at once and many times faster.
+The cells are read as text, except those of columns that are measures judging by the first lines: pandas reads these
+directly as numbers, which is many times faster.
 
-DuckDB does not read these files, although it is quick: it refuses lines of blanks and files with two kinds of line
-ends, or else cuts long rows without a word; it counts rows, not lines, in its messages; it knows no bzip2, xz or zip,
-few encodings, no runs of blanks and no row names of R; and its guess of a separator needs a table without faults.
+DuckDB is quick, but not suitable for these files. It refuses lines of blanks and files with two kinds of line ends,
+or otherwise truncates long rows silently. Its messages count rows, not lines. It does not read bzip2, xz or zip, most
+encodings, runs of blanks as a separator, or row names of R. And it detects separators only in tables without errors.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from anbexact.tables.frames.text_quantities import MISSING_WORDS
 from anbexact.tables.frames.written_numbers import DECIMAL_MARKS, number_parts
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
-"""By the word for it; where several fit, in this order. A space stands for any number of blanks."""
+"""Separators by name; if several fit, the first one is taken. A space stands for any number of blanks."""
 TABBED = (".tsv", ".tab")
 SAMPLE = 200
-"""Lines by which a separator is told."""
+"""Number of lines that determine how a file is read."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Dialect:
     names : list of str
         The column names; a column without one has the name ``""``.
     unnamed_first : bool
-        Whether every row begins with a cell more than there are names in the file (R writes such row names).
+        Whether every row begins with one cell more than the file has names, as with row names written by R.
     measures : frozenset of str
         Columns of numbers that can be neither codes nor numbers with points between thousands.
     """
@@ -59,10 +59,10 @@ class Dialect:
 def delimited_parts(
     source: Source, dialect: Dialect, expected: Expected, verbatim: Collection[str] | None, rows: int = sys.maxsize
 ) -> Iterator[pd.DataFrame]:
-    """Yield the cells of separated text, so many rows at a time.
+    """Yield the cells of separated text, ``rows`` rows at a time.
 
-    All columns are text but for measures that are not to be text; those of ``verbatim`` (None: all) are. Columns
-    without a name have names that begin with a NUL.
+    Measures are numbers, unless they are in ``verbatim`` (None: all columns) or expected as text. All other columns
+    are text. Columns without a name get names that begin with a NUL.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def delimited_parts(
         For a row that has more or fewer cells than there are names.
     """
     names = numbered_names(dialect.names)
-    last = names[-1]  # is text, so that it is empty, not missing, where a row is too short
+    last = names[-1]  # read as text, so that it is empty, not missing, in rows that are too short
     measures = set() if verbatim is None else dialect.measures - {last, *verbatim}
     measures = {name for name in measures if not expected.stays_text(name)}
     checked = False
@@ -118,7 +118,7 @@ def read_delimited(
 
 
 def told_dialect(source: Source, encoding: str, separator: str | None, decimal: str | None) -> Dialect:
-    """Return how the first lines say that separated text is to be read; options that are None are told by them."""
+    """Return how separated text is to be read; what the options leave open (None) follows from the first lines."""
     with source.text(encoding) as file:
         lines = list(islice(file, SAMPLE))
     if not lines or not any(line.strip() for line in lines):
@@ -137,7 +137,7 @@ def told_dialect(source: Source, encoding: str, separator: str | None, decimal: 
     if not names:
         raise InputError(f"cannot read {source.label}: its first line, which should give the column names, is empty")
     names = [name.strip() for name in names]
-    rows = rows[: -1 if len(lines) == SAMPLE else None]  # the last may go on
+    rows = rows[: -1 if len(lines) == SAMPLE else None]  # the last row may continue
     unnamed_first = separator != "," and _row_names(names, rows)
     names = ["", *names] if unnamed_first else names
     check_names(names, source.label)
@@ -153,28 +153,28 @@ def told_dialect(source: Source, encoding: str, separator: str | None, decimal: 
 
 
 def _is_measure(cells: Collection[str], decimal: str) -> bool:
-    """Whether cells are numbers, and more of the column cannot make them codes or have points between thousands."""
+    """Whether cells are numbers that, whatever else the column contains, are not codes or written with thousands."""
     swap = str.maketrans(decimal + ".", "." + decimal)
     given = [text.translate(swap) for cell in cells if (text := cell.strip()) not in MISSING_WORDS]
     return all(map(NUMBER.fullmatch, given)) and not is_undecided(np.array(given, dtype=np.float64))
 
 
 def check_names(names: list[str], label: str) -> None:
-    """Refuse a table of which two columns have the same name."""
+    """Refuse a table in which two columns have the same name."""
     twice = next((name for place, name in enumerate(names) if name and name in names[:place]), None)
     if twice is not None:
         raise InputError(f"cannot read {label}: two columns are called {twice!r}; give every column a unique name")
 
 
 def _rows(lines: Iterable[str], separator: str) -> Any:
-    """Return what reads the cells of lines."""
+    """Return a reader that yields the cells of each line."""
     if separator == " ":
         lines = (line.strip(" \r\n") + "\n" for line in lines)
     return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
 
 def _separator(lines: list[str], name: str) -> str:
-    """Return the separator by which most rows have as many cells as the first line, and that more than one."""
+    """Return the separator with which most rows have as many cells as the first line, which must be at least two."""
     best, separator = (0.0, 0), ","
     for candidate in SEPARATORS.values():
         try:
@@ -193,14 +193,14 @@ def _separator(lines: list[str], name: str) -> str:
 
 
 def _row_names(names: list[str], rows: list[list[str]]) -> bool:
-    """Whether all rows have a cell more than there are names, and begin with one of their own."""
+    """Whether all rows have one cell more than there are names, and their first cells all differ."""
     rows = [row for row in rows if row]
     longer = bool(rows) and all(len(row) == len(names) + 1 for row in rows)
     return longer and len({row[0] for row in rows}) == len(rows) and any(row[-1].strip() for row in rows)
 
 
 def _decimal_comma(rows: list[list[str]], separator: str) -> str | None:
-    """Return a number with a decimal comma if columns hold such numbers, and none holds numbers with a point."""
+    """Return a number with a decimal comma if some columns contain such numbers and none has decimal points."""
     found = None
     for cells in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True):
         given = [cell.strip() for cell in cells if cell.strip() not in MISSING_WORDS]
@@ -214,7 +214,7 @@ def _decimal_comma(rows: list[list[str]], separator: str) -> str | None:
 
 
 def ragged(source: Source, dialect: Dialect) -> InputError | None:
-    """Return what is wrong with the first row that has more or fewer cells than there are names."""
+    """Return the error for the first row that has more or fewer cells than there are names."""
     width = len(dialect.names)
     own = width - dialect.unnamed_first
     end = 0

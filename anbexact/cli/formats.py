@@ -1,4 +1,4 @@
-"""The formats of tables: told by extension or content, read into frames, and written."""
+"""The formats of tables: recognised by extension or content, and read into frames."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ FORMATS = {
     "feather": (".feather", ".arrow", ".ipc"),
     "xlsx": (".xlsx", ".xlsm"),
 }
-"""What ``--format`` may be, and the extensions by which files are told."""
+"""The values of ``--format``, and the extensions by which they are recognised."""
 NEEDS = {"parquet": "pyarrow", "feather": "pyarrow", "xlsx": "openpyxl"}
 """What must be installed in addition to the package."""
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", ZIP: "xlsx"}
-"""How files of formats that are not text begin, whatever they are called."""
+"""The first bytes of files that are not text, by which they are recognised whatever their names."""
 OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls): save it as .xlsx or CSV",
-    b"RDX": "R's own format: write it by write.csv",
-    b"$FL2": "of SPSS: save it as CSV",
-    b"\x89HDF": "HDF5: save it as CSV or Parquet",
-    b"ORC": "ORC: save it as Parquet",
+    b"RDX": "a file of R: export the table by write.csv",
+    b"$FL2": "a file of SPSS: save it as CSV",
+    b"\x89HDF": "a file of HDF5: save it as CSV or Parquet",
+    b"ORC": "a file of ORC: save it as Parquet",
     b"SQLite format 3": "a database: export the table as CSV",
 }
-"""How files begin that people have but that cannot be read."""
+"""The first bytes of common files that cannot be read, with what they are and what to do."""
 
 
 class UnlikeError(Exception):
@@ -46,7 +46,7 @@ class UnlikeError(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """How the options say that a table is to be read; None is told by the file itself."""
+    """The options for reading a table; None leaves the choice to the content of the file."""
 
     format: str | None = None
     separator: str | None = None
@@ -82,14 +82,14 @@ class TableFile:
 
     @property
     def typed(self) -> bool:
-        """Whether the format tells text from other cells."""
+        """Whether the format stores the types of cells, so that text is distinct from numbers and booleans."""
         return self.format != "csv"
 
     def frame(self, expected: Expected, verbatim: Collection[str] | None = ()) -> pd.DataFrame:
-        """Return the cells as they stand in the file; of separated text, measures not in ``verbatim`` as numbers.
+        """Return the cells as they are in the file.
 
-        If ``verbatim`` is None, no column of separated text is read as numbers. :attr:`decimal` becomes the decimal
-        mark of separated text if that is a comma.
+        In separated text, columns of measures are read as numbers, except those in ``verbatim``; if ``verbatim`` is
+        None, all columns are text. If the decimal mark of separated text is a comma, :attr:`decimal` is set to it.
         """
         label = self.source.label
         if self.format == "csv":
@@ -115,15 +115,15 @@ class TableFile:
         return frame.set_axis(names, axis=1).reset_index(drop=True)
 
     def dialect(self, encoding: str) -> Dialect:
-        """Return how separated text of this encoding is to be read, as its first lines say."""
+        """Return how separated text of this encoding is to be read, judging by its first lines."""
         return told_dialect(self.source, encoding, self._reading.separator, self._reading.decimal)
 
     def parts(
         self, expected: Expected, used: Callable[[list[str]], tuple[list[str], list[str]]], rows: int
     ) -> Iterator[pd.DataFrame]:
-        """Yield the cells of separated text, or of a Parquet file, so many rows at a time, as :meth:`frame` has them.
+        """Yield the cells of separated text or of a Parquet file, ``rows`` rows at a time, as in :meth:`frame`.
 
-        ``used`` takes the names of all columns; it returns those to read, and which of them are ``verbatim``.
+        ``used`` takes the names of all columns; it returns those to read, and those among them that are ``verbatim``.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class TableFile:
 
 
 def _format_of(source: Source) -> str:
-    """Tell a format by how the content begins, by the extension, or else by whether it looks like JSON."""
+    """Return a format, recognised by the first bytes, by the extension, or else by whether it looks like JSON."""
     head = source.head()
     for magic, what in OTHERS.items():
         if head.startswith(magic):

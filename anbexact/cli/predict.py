@@ -114,11 +114,11 @@ class Rows:
     Attributes
     ----------
     args : Namespace
-        What is asked for.
+        The options of the command.
     classifier : DiscreteClassifier
-        What classifies them.
+        The fitted classifier.
     names : mapping
-        The classifier's columns by what the file calls them.
+        The columns of the classifier, by their names in the file.
     label : str
         The name of the table.
     """
@@ -132,7 +132,7 @@ class Rows:
     _right: int = 0
 
     def columns(self, found: list[str]) -> tuple[list[str], list[str]]:
-        """Return the columns that the classifier knows, and those that are copied; refuse a table without some."""
+        """Return the columns that the classifier uses, and those that are copied; refuse a table that lacks some."""
         header = pd.DataFrame(columns=found)
         find_columns(self.args.text, header, "--text", self.label)
         passed = found if self.args.keep else find_columns(self.args.id, header, "--id", self.label)
@@ -140,7 +140,7 @@ class Rows:
         return [name for name in found if name in self.names], passed
 
     def answers(self, known: pd.DataFrame, passed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return features of rows, and the answers to these rows beside the columns that are copied."""
+        """Return the features of rows, and their predictions next to the columns that are copied."""
         classifier, class_name = self.classifier, str(self.classifier.vocabulary_.class_name)
         X = features_of(known, classifier)
         unknown_cells(classifier, X, self._unknown)
@@ -162,7 +162,7 @@ class Rows:
         return X, pd.concat([passed, answers], axis=1) if len(passed.columns) else answers
 
     def note(self) -> None:
-        """Say which states are unknown, and how many predictions are right, if any class is given."""
+        """Note which states are unknown, and the accuracy on the rows whose class is given."""
         note_unknown(self.classifier, self._unknown)
         if self._given and not self.args.cost and self.args.reject is None:
             name = self.classifier.vocabulary_.class_name

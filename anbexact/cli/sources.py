@@ -153,14 +153,14 @@ class Source:
 
 
 def decoded(source: Source, wanted: str | None, read: Callable[[str], Found]) -> Found:
-    """Return what ``read`` makes of the source in its encoding.
+    """Return the result of ``read``, called with the encoding of the source.
 
-    That is the one of a byte-order mark, the one that is asked for, UTF-8, or, with a note, a Western one.
+    The encoding is the one that the user wants, that of a byte-order mark, UTF-8, or, with a note, a Western one.
 
     Raises
     ------
     InputError
-        If text is not of the encoding that it must have, or some lines are UTF-8 and others not.
+        If the text is not in the encoding that was wanted or marked, or if only some of its lines are UTF-8.
     """
     head = source.head(4)
     marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
@@ -184,7 +184,7 @@ def decoded(source: Source, wanted: str | None, read: Callable[[str], Found]) ->
 
 
 def _western(source: Source) -> str:
-    """Return what to read text as that is not UTF-8, and say so."""
+    """Return the Western encoding in which to read text that is not UTF-8, with a note."""
     good = bad = 0
     gaps = False
     with source.open() as file:

@@ -1,7 +1,7 @@
-"""Tables classified a part at a time, with the result that the whole table would have.
+"""Tables that are read and classified part by part, with the same results as if they were read as a whole.
 
-What a column is (text, whole numbers, other numbers) is told from the first part. Where a later part shows that the
-whole table would be read otherwise, the work is given up: the caller then reads the whole.
+The first part with cells of a column determines its type (text, whole numbers, other numbers). If a later part shows
+that the whole table would be read differently, the work is abandoned, and the caller reads the whole table.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 PART_ROWS = 100_000
 """Rows of a part."""
 LEAST_BYTES = 1 << 24
-"""Size of a table from which it is read in parts."""
+"""Minimum size of a file that is read in parts."""
 
 _KINDS = {"i": "whole", "u": "whole", "f": "real", "b": "boolean"}
 
 
 def streams(args: argparse.Namespace, file: TableFile) -> bool:
-    """Whether a table is read, and its answers written, a part at a time."""
+    """Whether a table is read, and its predictions written, part by part."""
     told = file.format in ("csv", "parquet") and not args.explain and takes_parts(args.output)
     return told and file.source.size >= LEAST_BYTES
 
 
 def predicted_in_parts(file: TableFile, expected: Expected, rows: Rows) -> Rows | None:
-    """Write the answers to all rows; return None, and leave nothing behind, where the whole table must be read."""
+    """Write the predictions for all rows; return None, with no file written, if the table must be read as a whole."""
     said = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said), noted_once():  # what is given up is noted again
+        with contextlib.redirect_stderr(said), noted_once():  # the notes appear again when the whole table is read
             _predict(file, expected, rows)
     except ChangedError:
         raise
     except (UnlikeError, InputError, ValueError, TypeError, pd.errors.ParserWarning):
-        return None  # reading the whole says what is wrong
+        return None  # reading the whole table raises the error, if there is one
     sys.stderr.write(said.getvalue())
     return rows
 
@@ -75,19 +75,19 @@ def _predict(file: TableFile, expected: Expected, rows: Rows) -> None:
 
 
 def _is_written_alike(column: pd.Series[Any]) -> bool:
-    """Whether the cells of a part are written as those of the whole: text, or numbers none of which is missing."""
+    """Whether cells are written as if the whole table were read: text, or numbers without missing cells."""
     if column.dtype.kind in "iuf":
         return not column.isna().any()
     return is_text(column) and pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
 
 
 def _settled(column: pd.Series[Any], file: TableFile, expected: Expected, kinds: dict[str, str]) -> pd.Series[Any]:
-    """Return a column of a part as that of the whole is; ``kinds`` receives what the columns are.
+    """Return a column of a part in the type that it has in the whole table; ``kinds`` collects the types.
 
     Raises
     ------
     UnlikeError
-        If the column may be something else in the whole table.
+        If the column may have another type in the whole table.
     """
     name = str(column.name)
     dotted: list[str] = []
@@ -104,7 +104,7 @@ def _settled(column: pd.Series[Any], file: TableFile, expected: Expected, kinds:
     quantity = expected.written.get(name)
     if kind == "string" and quantity is not None:
         for text in found.dropna().unique():
-            quantity.number(text)  # it fails if perhaps the whole column has another decimal mark
+            quantity.number(text)  # raises if the whole column may have another decimal mark
     elif kind == "string" and not expected.stays_text(name):
         raise UnlikeError
     return found

@@ -52,7 +52,7 @@ def read_frame(file: TableFile, expected: Expected = ANYTHING, verbatim: Collect
 
 
 def recognised(frame: pd.DataFrame, file: TableFile, expected: Expected) -> pd.DataFrame:
-    """Return columns of a table that was read as the numbers, booleans, dates or text that their cells mean."""
+    """Return the columns of a table as numbers, booleans, dates or text; see :func:`~anbexact.cli.cells.meant`."""
     columns: dict[Hashable, pd.Series[Any]] = {}
     dotted: list[str] = []
     for name, column in frame.items():
@@ -96,7 +96,7 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
 
 
 def as_categories(X: pd.DataFrame, names: Collection[Hashable]) -> pd.DataFrame:
-    """Return features of which the named ones are categories, so that their text is not read as numbers."""
+    """Return features with the named ones as categories, so that their text is not read as numbers."""
     X = X.copy(deep=False)
     for name in X:
         if name in names:

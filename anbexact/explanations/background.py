@@ -79,7 +79,7 @@ def distributions(source: FamilySum, background: str | CodeArray | None) -> list
         The class posterior.
     background : {"training", "network"}, None or (features, rows) int16
         The source of the distributions. None stands for the training rows if the network has their counts, else for
-        the network. Codes are rows of equal weight, of which incomplete ones are left out.
+        the network. Codes are rows of equal weight; incomplete ones are left out.
 
     Raises
     ------

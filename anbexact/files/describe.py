@@ -72,8 +72,8 @@ def _describe_model(classifier: Any) -> dict[str, Any]:
     estimator, vocabulary = type(classifier).__name__, classifier.vocabulary_
     if not hasattr(classifier, "model_type"):
         raise TypeError(
-            f"cannot save a {estimator}: it does not say what reads its model from a file. Let model_type be the "
-            "class of its model, with the methods to_dict and from_dict"
+            f"cannot save a {estimator}: it has no model_type. Set this class attribute to the class of its model, "
+            "which must have the methods to_dict and from_dict"
         )
     position = vocabulary.positions
     names_in = getattr(classifier, "feature_names_in_", None)

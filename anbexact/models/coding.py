@@ -32,7 +32,10 @@ class Coding:
     cut_points: Mapping[Hashable, Cuts]
 
     def places_of(self, finer: Coding, name: Hashable) -> Integers:
-        """Return, for every state of a column in a finer coding, the state of this coding that contains it."""
+        """Return, for every state of a column in a finer coding, the state of this coding that contains it.
+
+        States are positions; the shape is (states in the finer coding,).
+        """
         if name not in self.cut_points:
             return np.arange(self.vocabulary.arity(name))
         own, cuts = self.cut_points[name], finer.cut_points[name]
@@ -46,7 +49,7 @@ def common_refinement(codings: Sequence[Coding]) -> Coding:
     Raises
     ------
     DifferentCodingsError
-        If a column is cut by some of them only, or has other states, groups or quantities in one of them.
+        If a column is cut only in some of them, or if its states (apart from intervals), groups or quantity differ.
     """
     first = codings[0]
     cut_points: dict[Hashable, Cuts] = {}

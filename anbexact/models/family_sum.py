@@ -85,5 +85,5 @@ class FamilySum:
 
 
 def counts_of_rows(counts: Counts | None) -> Counts | None:
-    """Return counts; None if they are of no rows."""
+    """Return counts; None if there are none, or if their total weight is 0."""
     return counts if counts and next(iter(counts.values())).weights.any() else None

@@ -79,7 +79,7 @@ class Model(ABC):
         """
 
     def codes(self, reader: Reader, X: Any) -> CodeArray:
-        """Return the rows of a frame as :meth:`log_posterior` takes them, read in the states of the vocabulary."""
+        """Return the rows of a frame as codes for :meth:`log_posterior`, shape (``n_codes``, rows)."""
         return reader.codes(X)
 
     @property
@@ -90,7 +90,9 @@ class Model(ABC):
     def answer(
         self, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
     ) -> pd.Series[float]:
-        """Return P(class | some cells), labelled; the evidence is a mapping, keywords or both.
+        """Return P(class | some cells), indexed by class.
+
+        ``evidence`` and ``values`` both map features to their raw values; ``values`` are those given as keywords.
 
         Raises
         ------
@@ -114,9 +116,9 @@ class Model(ABC):
         raise TypeError(f"{with_article(type(self).__name__)} has no distribution of the features, only of the class")
 
     def log_support(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return numbers of which the largest of a row is that of its most probable class.
+        """Return scores, shape (rows, classes), that are largest for the most probable class of each row.
 
-        They are minus infinity for all classes of a row that is impossible. Shape (rows, classes); arguments as for
+        All scores of a row are minus infinity if the model gives it probability 0. Arguments as for
         :meth:`log_posterior`.
         """
         return self.log_posterior(codes, n_jobs)
@@ -150,9 +152,9 @@ class Model(ABC):
         return False
 
     def facts(self) -> dict[str, Any]:
-        """Return what there is to say of the model, as data: scores and log likelihoods in nats, total.
+        """Return what users should know about the model, by name; scores and log likelihoods in nats, total.
 
-        Whoever shows a model asks which of these facts it has, not of which type it is:
+        Reports, notebooks and the command line show a model by the facts that it has, whatever its type is:
 
         - ``ess``, ``smoothing`` and ``parameters`` (the rule) of its tables;
         - ``structure``, with score and certificate, and ``score_name``;
@@ -162,16 +164,16 @@ class Model(ABC):
         - ``refit``, the facts of a refit;
         - ``weights``, ``members``, ``biases`` and ``ridge`` of a pool.
 
-        A fact of another name is shown as its name and its text, and written to JSON as it is. None means that the
-        fact is not known. A fact that takes long to compute is a function without arguments.
+        A fact with another name is shown as its name and its value as text, and written to JSON unchanged. None means
+        that the fact is not known. A fact that takes long to compute is a function without arguments.
         """
         return {"free_parameters": self.n_parameters}
 
     def on_one_graph(self, most_cells: int) -> Network | LogitPosterior:
         """Return a model of this posterior with one ``structure``, whose ``to_network()`` answers under any evidence.
 
-        A model of densities takes the cells on which all of them are constant, if their tables have no more than
-        ``most_cells`` entries, and else the cells of the most probable levels.
+        A model of densities is discretised: to the cells on which all densities are constant, if the tables then
+        have no more than ``most_cells`` entries, and otherwise to the cells of the most probable levels.
 
         Raises
         ------
@@ -267,7 +269,7 @@ class Model(ABC):
         TypeError
             If this kind of model cannot be saved.
         ValueError
-            If something is missing, or is not what was expected.
+            If a field is missing or has an invalid value.
         """
         raise TypeError(f"cannot read {with_article(cls.__name__)}: it has no method from_dict")
 
@@ -282,7 +284,7 @@ class Model(ABC):
         raise ValueError(f"{with_article(type(self).__name__)} has no counts of families to add up or to compare")
 
     def draw_tables(self, n: int, rng: np.random.Generator) -> Iterator[Draw]:
-        """Return an iterator over draws of conditional tables, and of structures, from their posterior.
+        """Return an iterator over ``n`` draws of conditional tables, and of structures, from their posterior.
 
         Raises
         ------

@@ -151,7 +151,7 @@ class Proof:
     apart: tuple[Hashable, ...] = ()
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which features are numbers: ``positions`` has that of every feature."""
+        """Return the JSON form, in which features are numbers, those that they have in ``positions``."""
         return {
             "score": encode(self.score),
             "max_parents": self.max_parents,
@@ -172,12 +172,12 @@ class Proof:
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any], names: Sequence[Hashable]) -> Proof:
-        """Return the proof that :meth:`to_dict` described; ``names[k]`` is the feature of number k.
+        """Return the proof that :meth:`to_dict` described; ``names[k]`` is the feature with number k.
 
         Raises
         ------
         ValueError
-            For what is not a proof; whether a proof is right is for :func:`anbexact.verify` to say.
+            If this is not the description of a proof. Whether a proof is correct, :func:`anbexact.verify` checks.
         """
         score = decode(described["score"])
         with reading("components"):

@@ -245,7 +245,7 @@ def structure_from_dict(described: Mapping[str, Any], vocabulary: Vocabulary) ->
     Raises
     ------
     ValueError
-        For what is not a structure; the message names the field.
+        If this is not the description of a structure; the message names the field.
     """
     names = vocabulary.names
     statement = {key: decode(value) for key, value in mapped(described["certificate"]).items()}

@@ -1,4 +1,4 @@
-"""The logarithm of a rising factorial, of which all Dirichlet scores are sums."""
+"""The logarithm of a rising factorial; all Dirichlet scores are sums of such terms."""
 
 from __future__ import annotations
 

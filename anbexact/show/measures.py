@@ -1,4 +1,4 @@
-"""The cells of a comparison of models, for a terminal, a notebook and a page."""
+"""The table of a comparison of models as text, for a terminal, a notebook and a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Measure(NamedTuple):
-    """A column of a comparison: its heading, its decimals, and which value is the best, if any is."""
+    """A column of a comparison: its heading, the number of decimals, and the function that returns the best value.
+
+    ``best`` is None if no value is better than another.
+    """
 
     heading: str
     digits: int
@@ -33,7 +36,7 @@ MEASURES = {
 
 
 class Measured(NamedTuple):
-    """A cell: a number as text, and whether it is the best of its column, the baseline apart."""
+    """A cell: a number as text, and whether it is the best of its column, in which the baseline does not compete."""
 
     text: str
     best: bool
@@ -51,7 +54,7 @@ def measured_rows(
     names : sequence of str
         Columns that are in the frame.
     number : callable
-        ``number(value, digits)`` returns a number as text. Numbers that look the same are equally good.
+        ``number(value, digits)`` returns a number as text. Numbers with the same text are equally good.
     """
     judged = frame.drop(BASELINE, errors="ignore")
     best = {}

@@ -126,6 +126,6 @@ def test_a_model_without_these_methods_is_refused(tmp_path):
         restore(describe(stump))
     with patch.object(StumpClassifier, "model_type"):
         del StumpClassifier.model_type
-        with pytest.raises(TypeError, match="Let model_type be the class of its model, with"):
+        with pytest.raises(TypeError, match="Set this class attribute to the class of its model"):
             files.save(stump, tmp_path / "stump.json")
     assert not list(tmp_path.iterdir())

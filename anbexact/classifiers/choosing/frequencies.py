@@ -29,11 +29,11 @@ MARGIN_NATS = 0.01
 PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
 """What the warning says of a model that is no better than the frequencies of the classes."""
 INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
-"""What the warning recommends: smoothing draws it to the class frequencies as far as held-out rows demand."""
+"""What the warning recommends: it is shrunk towards the class frequencies as far as held-out rows demand."""
 LEAST_ROWS_COMPARED = 30
 """Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
 MOST_ROWS_COMPARED = 1_000
-"""Maximum number of distinct rows of one fold that a model learned again predicts, at even distances."""
+"""Maximum number of distinct rows that are predicted if only one fold is; if it has more, these are evenly spaced."""
 
 
 class PredictedWorseWarning(UserWarning):
@@ -53,8 +53,8 @@ def warn_if_worse(
 ) -> None:
     """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
 
-    ``why`` says what the reason may be, such as too few rows. ``smoothed`` is the log loss with a higher equivalent
-    sample size of the tables, ``smoothing``, that is used because of this.
+    ``why`` says what the reason may be, such as too few rows. ``smoothing`` is a larger equivalent sample size of the
+    tables that is used because of this, and ``smoothed`` the log loss with it.
     """
     if log_loss > of_frequencies + MARGIN_NATS:
         more = f", so smoothing={smoothing:.4g} is used, with {smoothed:.3f}" if smoothed < log_loss else ""
@@ -66,9 +66,10 @@ def warn_if_worse(
 
 
 def smoothing_compared(table: DiscreteTable, structure: Structure, smoothing: float, *, fixed: bool = False) -> float:
-    """Return a smoothing, or more if leave-one-out predicts rows clearly worse than the class frequencies do.
+    """Return a smoothing, or a larger one if rows are predicted clearly worse than by the class frequencies.
 
-    A warning then says so. The structure stays, and so does the smoothing if it is ``fixed``.
+    Each row is predicted from all others. If the log loss is clearly above that of the class frequencies, a warning
+    says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``.
     """
     if len(table.weights) < LEAST_ROWS_COMPARED:
         return smoothing
@@ -101,9 +102,10 @@ def compare_folds(
     table : DiscreteTable
     folds : sequence of (other rows, held-out rows)
     value : float
-        The conditional log likelihood of the held-out rows of all folds, in nats.
+        The conditional log likelihood of the held-out rows of all folds, in nats, total.
     beyond : callable, optional
-        Returns a higher equivalent sample size of the tables and the log likelihood with it.
+        Returns a larger equivalent sample size of the tables, and the conditional log likelihood with it, in nats,
+        total.
 
     Returns
     -------
@@ -131,11 +133,11 @@ def compare_folds(
 
 
 def compare_relearned(table: DiscreteTable, learn: Callable[[DiscreteTable], Model]) -> None:
-    """Warn if models learned from other rows predict rows worse than the class frequencies do.
+    """Warn if models predict rows from which they were not learned worse than the class frequencies do.
 
-    ``learn(rows)`` returns the model of some of the rows. Below a total weight of 1,000, every row is predicted, by
-    the rows of the other folds; otherwise the rows of one fold, at most 1,000 of them. Nothing is learned if the
-    warning is ignored anyway, or if rows are only known by their counts.
+    ``learn(rows)`` returns the model learned from some of the rows. Below a total weight of 1,000, the rows of every
+    fold are predicted from those of the others; otherwise only the rows of one fold are, at most 1,000 of them.
+    Nothing is learned if the warning would be ignored, or if only the counts of the rows are known.
     """
     if isinstance(table, CountedTable) or first_action(PredictedWorseWarning) == "ignore":
         return
@@ -174,12 +176,12 @@ def _left_out_loss(counts: Floats) -> float:
 
 
 def _repeating(table: DiscreteTable) -> str:
-    """Return what the reason may be if there are many rows."""
+    """Return what the reason may be if it is not too few rows."""
     n_features = len(table.vocabulary.features)
     return f"some of the {n_features:,} features may repeat each other, and the model counts each repetition as new"
 
 
 def _thinned(table: DiscreteTable) -> DiscreteTable:
-    """Return at most as many rows of a table as are compared, at even distances."""
+    """Return at most `MOST_ROWS_COMPARED` rows of a table, evenly spaced."""
     places = np.linspace(0, len(table.weights) - 1, min(len(table.weights), MOST_ROWS_COMPARED)).astype(np.int64)
     return replace(table, codes=np.asfortranarray(table.codes[places]), weights=table.weights[places])

@@ -28,8 +28,8 @@ have main effects only."""
 INTERVALS = 24
 """Intervals of a smooth column that are counted for these limits."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
-"""Rows from which on there are automatic members with so many parents: four with refitted tables, five with
-hierarchical ones, which need fewer rows."""
+"""Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with five
+parents (and hierarchical tables, which need fewer rows)."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int,
 
 
 def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int) -> list[Member]:
-    """Return the members for a table of which no column is cut."""
+    """Return the members for a table without columns that are cut."""
     networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
     if exact:
         networks["ANB"] = ANBClassifier(**given)

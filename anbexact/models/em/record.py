@@ -103,7 +103,7 @@ class EMRecord(Displayed):
         Raises
         ------
         ValueError
-            For what is not one.
+            If this is not the description of a record.
         """
         rounds = [listed(one, 3) for one in listed(described["rounds"])]
         starts = [listed(one, 4) for one in listed(described["starts"])]

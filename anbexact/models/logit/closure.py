@@ -47,7 +47,7 @@ class Closure:
 def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable], ...]:
     """Return, as (child, parent, parent), what keeps the network from having every posterior of its regression.
 
-    These are the children of the class of which two parents are not adjacent, unless both are parents of the class;
+    These are the children of the class with two parents that are not adjacent, unless both are parents of the class;
     the class itself may be one of the two. The list is empty if and only if network and logistic regression
     index the same conditional distributions of the class (Feelders and Ivanovs, Theorem 2).
     """

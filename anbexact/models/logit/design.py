@@ -198,7 +198,7 @@ class Design:
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
         """Return the states of the features in the distinct rows, and the weight of every row with every class.
 
-        Features are numbers: ``positions`` has that of every feature.
+        Features are numbers, those that they have in ``positions``.
         """
         cells = np.flatnonzero(self.weights)
         return {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def term_columns(model: LogitModel, codes: CodeArray, chosen: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-    """Return the indicators of some terms in rows of codes, (rows, terms); NaN where a feature is hidden.
+    """Return the indicators of some terms, shape (rows, terms); NaN where the code of a feature is negative.
 
     Raises
     ------
@@ -48,10 +48,10 @@ def term_columns(model: LogitModel, codes: CodeArray, chosen: npt.NDArray[np.int
 
 
 def kept_terms(model: LogitModel) -> npt.NDArray[np.intp]:
-    """Return the positions of the terms that are neither unseen nor redundant, as far as the model knows its rows.
+    """Return the positions of the terms that have a column in the design.
 
-    Of a refit, they are those that its rows identify; otherwise, those that occur in the counts of the network; of a
-    network whose tables were given, all.
+    For a refit, these are the terms that its rows identify; without one, the terms that occur in the counts of the
+    network; and for a network whose tables were given, all terms.
     """
     if model.refitted is not None:
         return np.flatnonzero(model.identified_terms)
@@ -70,7 +70,7 @@ def design_frame(model: LogitModel, X: Any, *, redundant: bool) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class DesignRows:
-    """Rows with their classes as a design of full rank.
+    """Rows with their classes as a design of full column rank.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ class DesignRows:
 
 
 def design_rows(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> DesignRows:
-    """Return rows with their classes as a design of full rank.
+    """Return rows with their classes as a design of full column rank.
 
     Raises
     ------
     ValueError
-        If no row is left, a class has no rows, or there is only one.
+        If no row is left, a class has no rows, or there is only one class.
     MemoryError
         If the design would take more than 1 GB.
     """
@@ -113,7 +113,7 @@ def design_rows(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> Design
     np.add.at(weights, (inverse.reshape(-1), of_class), rows.weights)
     absent = [label for label, weight in zip(classes, weights.sum(axis=0), strict=True) if not weight]
     if absent:
-        raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
+        raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients cannot be estimated")
     matrix = term_columns(model, np.ascontiguousarray(distinct.T), np.arange(len(model.terms)))
     kept = independent_columns(matrix)
     order = RowOrder.labelled(inverse.reshape(-1), of_class, rows.weights, reader.labels(X, rows.places))

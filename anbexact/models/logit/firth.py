@@ -1,8 +1,8 @@
 """Firth's penalised likelihood of multinomial logistic regression: finite estimates where classes are separated.
 
 The penalty is Jeffreys' prior: ``ℓ*(β) = ℓ(β) + ½ ln |I(β)|``, with the Fisher information I. In exponential families
-such as this one its maximum removes the bias of order 1/n of the estimates, and it is finite whenever I is regular at
-some β (Firth 1993; Heinze and Schemper 2002; for several classes Bull, Mak and Greenwood 2002).
+such as this one, its maximum is free of the first-order bias, O(1/n), of maximum likelihood. It is finite whenever I
+is regular at some β (Firth 1993; Heinze and Schemper 2002; for several classes Bull, Mak and Greenwood 2002).
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from scipy.stats import chi2
 from anbexact._runtime.arrays import Bools, Floats, Integers
 
 MOST_STEPS = 200
+"""Maximum number of steps of a fit."""
 LONGEST_STEP = 5.0
-"""Most that a step changes a coefficient by: from far away the information says little of the maximum."""
+"""Maximum change of a coefficient, in nats, in a step: far from the maximum, the quadratic approximation is poor."""
 STATIONARY = 1e-10
-"""Newton decrement, in nats, at which a fit ends."""
+"""Squared Newton decrement, in nats, below which a fit ends: twice the gain that a further step promises."""
 HALVINGS = 40
+"""Maximum number of times that a step is halved."""
 FARTHEST = 60.0
-"""Coefficients are bounded by this in profiles: a log odds ratio beyond it is as good as infinite."""
+"""Absolute value, in nats, beyond which the end of an interval counts as infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +57,14 @@ class FirthFit:
 
 
 class FirthProblem:
-    """Rows of a design of full rank, with the weight of every class.
+    """The penalised likelihood of a multinomial logistic regression.
+
+    Coefficients are a vector of the k = columns · (classes - 1) values of β, class by class.
 
     Parameters
     ----------
     design : (rows, columns) float64
+        A design of full column rank.
     weights : (rows, classes) float64
         Weight of the rows with this design and this class.
     """
@@ -81,7 +86,7 @@ class FirthProblem:
         return np.exp(logs[:, 1:]), float((self.weights * logs).sum())
 
     def _information(self, proba: Floats) -> Floats:
-        """Return the Fisher information, coefficients class by class."""
+        """Return the Fisher information, shape (k, k)."""
         s, p = self.n_contrasts, self.n_columns
         found = np.empty((s, p, s, p))
         for a in range(s):
@@ -91,7 +96,7 @@ class FirthProblem:
         return found.reshape(s * p, s * p)
 
     def value(self, beta: Floats) -> float:
-        """Return ``ℓ*``; minus infinity where the information is singular."""
+        """Return ``ℓ*``, in nats, total; minus infinity where the information is singular."""
         proba, likelihood = self._proba(beta)
         sign, log_determinant = np.linalg.slogdet(self._information(proba))
         return likelihood + 0.5 * float(log_determinant) if sign > 0 else -np.inf
@@ -119,7 +124,7 @@ class FirthProblem:
         return value, gradient, information
 
     def maximise(self, start: Floats, free: Bools | None = None) -> tuple[Floats, float, int, bool]:
-        """Return where ``ℓ*`` is largest, its value, the number of steps, and whether that is the maximum.
+        """Return where ``ℓ*`` is largest, its value there, the number of steps, and whether the fit converged.
 
         Coefficients that are not ``free`` keep their values.
         """
@@ -147,7 +152,7 @@ class FirthProblem:
         return beta, value, MOST_STEPS, False
 
     def fit(self) -> FirthFit:
-        """Return the maximum, found by Fisher scoring with the modified score, steps halved where needed."""
+        """Return the maximum, found by Fisher scoring with the modified score; steps that lower ``ℓ*`` are halved."""
         beta, value, steps, converged = self.maximise(np.zeros(self.size))
         proba, likelihood = self._proba(beta)
         covariance: Floats = np.asarray(np.linalg.inv(self._information(proba)), dtype=np.float64)
@@ -159,7 +164,7 @@ class FirthProblem:
         """Return the interval of a coefficient by its profile penalised likelihood, and the p-value of 0.
 
         The interval contains the values b for which ``2 (max ℓ* - max_{β_k = b} ℓ*)`` is at most the quantile of χ²
-        with one degree of freedom. An end is infinite if no value up to 60 lies outside.
+        with one degree of freedom. An end is infinite if no value up to 60 nats away from 0 lies outside it.
 
         Parameters
         ----------
@@ -192,7 +197,7 @@ class FirthProblem:
 
 
 def _crossing(deviance: Callable[[float], float], centre: float, step: float, quantile: float) -> float:
-    """Return where the deviance reaches a quantile on one side of its minimum."""
+    """Return where the deviance reaches a quantile on one side of its minimum; the sign of ``step`` says which."""
     near, far = centre, centre + 2 * step
     while deviance(far) < quantile:
         if abs(far) > FARTHEST:

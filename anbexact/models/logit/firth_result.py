@@ -35,7 +35,7 @@ class FirthResult:
         The maximum: ``coefficients``, ``covariance``, ``penalised`` and ``log_likelihood`` (nats, total),
         ``iterations``, ``converged``.
     problem : FirthProblem
-        The rows.
+        The rows, as a penalised likelihood.
     """
 
     terms: pd.Index[Any]
@@ -50,22 +50,25 @@ class FirthResult:
 
     @property
     def bse(self) -> pd.DataFrame:
-        """Standard errors from the Fisher information at the maximum; the frame is that of ``params``."""
+        """Standard errors, in nats, from the Fisher information at the maximum; rows and columns as in ``params``."""
         errors = np.sqrt(np.diag(self.fit.covariance))
         return self._framed(errors.reshape(len(self.classes) - 1, len(self.terms)).T)
 
     @property
     def pvalues(self) -> pd.DataFrame:
-        """p-values of the tests that a coefficient is 0, by the profile penalised likelihood ratio."""
+        """p-values of the profile penalised likelihood ratio tests of β = 0; rows and columns as in ``params``."""
         return self._framed(self._profiles[..., 2])
 
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Return intervals by the profile penalised likelihood: ``lower`` and ``upper``, rows by class and term.
+        """Return intervals of the coefficients, in nats, by the profile penalised likelihood.
+
+        The frame has the columns ``lower`` and ``upper``, and a row for every class other than the first and every
+        term. An end that is more than 60 nats away from 0 is infinite.
 
         Parameters
         ----------
         alpha : float, default 0.05
-            1 minus the probability of the intervals.
+            1 minus the confidence level of the intervals.
 
         Raises
         ------
@@ -108,10 +111,14 @@ def firth_result(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> Firth
     size = rows.matrix.shape[1] * (len(model.classes_) - 1)
     if 4 * 8 * size**2 > available_memory():
         raise MemoryError(
-            f"the information of {size:,} coefficients would take {human_bytes(8 * size**2)}, several times"
+            f"the Fisher information of {size:,} coefficients would take {human_bytes(8 * size**2)}, and several "
+            "such matrices are needed: learn a network with fewer parents or states"
         )
     problem = FirthProblem(rows.matrix, rows.weights)
     fit = problem.fit()
     if not fit.converged:
-        warn(f"the maximum of the penalised likelihood was not found in {fit.iterations} steps")
+        warn(
+            f"the maximum of the penalised likelihood was not found in {fit.iterations} steps, so that coefficients, "
+            "intervals and tests are inaccurate"
+        )
     return FirthResult(rows.terms, model.classes_, fit, problem)

@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 
 
 def read_coefficients(model: LogitModel, coefficients: Any) -> Floats:
-    """Return coefficients as an array in the order of ``model.terms``; those of terms that are not named are 0.
+    """Return coefficients, shape (terms, classes - 1), in the order of ``model.terms``.
+
+    Terms that are not named have the coefficient 0.
 
     Parameters
     ----------
     model : LogitModel
-    coefficients : DataFrame, or results of statsmodels
-        Terms in rows, classes other than the first in columns.
+    coefficients : DataFrame, results of statsmodels or FirthResult
+        Log odds against the first class, in nats: terms in rows, classes other than the first in columns.
 
     Raises
     ------
     TypeError
-        If it is neither.
+        If it is of another type.
     ValueError
         For a term or class that the model does not have, a term that is named twice, or a coefficient that is not
         finite.
@@ -76,17 +78,17 @@ def _as_frame(model: LogitModel, coefficients: Any) -> pd.DataFrame:
     named = [str(labels[k]) for k in sorted(labels)]
     if named != list(map(str, model.classes_.tolist())):
         raise ValueError(
-            f"the results have the classes {named}, and the model {model.classes_.tolist()}: the first is the "
-            "reference, so that they must be the same in the same order"
+            f"the results have the classes {named}, but the model has {model.classes_.tolist()}: they "
+            "must be the same in the same order, because the first class is the reference"
         )
     return params.set_axis(model.classes_[1:].tolist(), axis=1)
 
 
 def with_changes(potentials: Potentials, sets: Sequence[IndexSet], changes: Sequence[Floats]) -> Potentials:
-    """Return potentials whose coefficients differ by these changes, each (*states but the first, classes - 1).
+    """Return potentials whose coefficients differ from these by ``changes``.
 
-    The change of a set is added to the first potential whose features contain the set, to the logs of the classes
-    other than the first.
+    The change of a set of features with r_1, ..., r_k states has the shape (r_1 - 1, ..., r_k - 1, classes - 1). It
+    is added to the first potential whose features contain the set, to the logs of the classes other than the first.
     """
     logs = {potential.child: potential.logs.copy() for potential in potentials}
     for of_set, change in zip(sets, changes, strict=True):

@@ -284,7 +284,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             warn(model.convergence_message)
         return model
 
-    # ---- designs and coefficients of other programs
+    # ---- designs for other programs, and coefficients from them
 
     @cached_property
     def identified_terms(self) -> npt.NDArray[np.bool_]:
@@ -306,15 +306,16 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         X : table
             The features, as for ``predict``; not only training rows.
         redundant : bool, default False
-            Whether terms have a column that no training row has, or that is a linear combination of earlier columns
-            in all rows of the refit (``unidentified``). By default they are left out. Without a refit, only terms
-            that do not occur in the counts of the network are left out.
+            Whether to include terms that the rows of the refit do not identify (``unidentified``): those that occur
+            in no row, and those whose column is a linear combination of earlier columns. By default they are left
+            out. Without a refit, only terms that occur in no training row are left out.
 
         Returns
         -------
         DataFrame
             One row per row of X, with its index if X is a pandas frame, and one column per term, named as in the
-            index of ``terms``; the first is the intercept. Terms of a missing cell or unknown state are NaN.
+            index of ``terms``; the first is the intercept. If a feature of a term is missing or has an unknown state
+            in a row, the entry is NaN.
 
         Raises
         ------
@@ -338,10 +339,10 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def to_mnlogit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Return an unfitted ``MNLogit`` of statsmodels with these rows and the columns of the design.
 
-        Its ``fit``, ``fit_regularized``, ``fit_constrained``, covariances and tests are yours;
-        :meth:`with_coefficients` takes the results back. Columns that are linear combinations of earlier ones in
-        these rows are left out, and so are rows with a missing cell or unknown state, with a warning. MNLogit has no
-        weights: a row of weight k, a whole number, appears k times.
+        Use its methods ``fit`` and ``fit_regularized``, and the covariances and tests of their results;
+        :meth:`with_coefficients` makes a model of the results. Columns that are linear combinations of earlier ones
+        in these rows are left out, and so are rows with a missing cell or unknown state, with a warning. MNLogit has
+        no weights: a row of weight k, a whole number, appears k times.
 
         Parameters
         ----------
@@ -360,28 +361,35 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         return unfitted_mnlogit(self, X, y, sample_weight)
 
     def firth(self, X: Any, y: Any, sample_weight: Any = None) -> FirthResult:
-        """Return the coefficients by Firth's penalised likelihood, which are finite even if classes are separated.
+        """Return coefficients by Firth's penalised likelihood, which are finite even if classes are separated.
 
-        They maximise ``ℓ(β) + ½ ln |I(β)|`` over the columns of :meth:`design` that these rows identify, with the
-        Fisher information I: Jeffreys' prior. Intervals and tests are those of the profile penalised likelihood.
+        They maximise ``ℓ(β) + ½ ln |I(β)|`` over the terms that these rows identify. I is the Fisher information, and
+        the penalty is the log density of Jeffreys' prior. Intervals and tests are those of the profile penalised
+        likelihood.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in the classifier's ``fit``; weights are real numbers. Rows with a missing cell or unknown state are
-            left out, with a warning.
+            As in the classifier's ``fit``; weights need not be whole numbers. Rows with a missing cell or unknown
+            state are left out, with a warning.
 
         Returns
         -------
         FirthResult
-            ``params``, ``bse``, ``conf_int()``, ``pvalues``; :meth:`with_coefficients` makes a model of it.
+            It has ``params``, ``bse`` (standard errors) and ``conf_int()``, in nats, and ``pvalues``;
+            :meth:`with_coefficients` makes a model of it.
+
+        Warns
+        -----
+        UserWarning
+            If rows are left out, or if the maximum was not found.
 
         Raises
         ------
         ValueError
             For a class that is not known or has no rows, or a single class.
         MemoryError
-            If the design or the information would take more than 1 GB.
+            If the design would take more than 1 GB, or the Fisher information more memory than is available.
 
         References
         ----------
@@ -408,9 +416,9 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def with_coefficients(self, coefficients: Any) -> LogitModel:
         """Return the model with coefficients that were estimated elsewhere.
 
-        It predicts and explains with them. ``to_classifier`` and ``to_pgmpy`` give a network with that posterior,
-        after :meth:`close` if the model is not ``equivalent`` (Algorithm 1 of Feelders and Ivanovs for any β). What
-        the coefficients leave free, such as the distribution of the features, is as near as possible to the network.
+        It predicts and explains with them. ``to_classifier`` and ``to_pgmpy`` return a network with that posterior,
+        after :meth:`close` if the model is not ``equivalent`` (by Algorithm 1 of Feelders and Ivanovs, for any β).
+        Coefficients do not determine the distribution of the features, which stays close to that of the network.
 
         Parameters
         ----------
@@ -421,9 +429,10 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         Raises
         ------
         TypeError
-            If ``coefficients`` is neither.
+            If ``coefficients`` is of another type.
         ValueError
-            For a term or class that the model does not have, or a coefficient that is not finite.
+            For a term or class that the model does not have, other classes or another order of classes in the
+            results, a term that is named twice, or a coefficient that is not finite.
 
         Examples
         --------

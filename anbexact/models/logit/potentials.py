@@ -82,7 +82,7 @@ def table_potential(
 def potential_tables(potentials: Potentials, structure: Structure) -> Tables:
     """Return the exponentials of potentials as tables of the class and its children, with the axes of the structure.
 
-    They are no probabilities: every entry is divided by the largest of those that differ from it in the class alone.
+    They are not probabilities: every entry is divided by the largest of those that differ from it in the class alone.
     """
     tables = {}
     for potential in potentials:

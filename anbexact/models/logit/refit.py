@@ -119,7 +119,7 @@ class Refit(ByFields):
         return found
 
     def facts(self) -> dict[str, Any]:
-        """Return what else there is to say of it, as data: nothing, unless it is smooth."""
+        """Return further facts of the refit: none, unless it is smooth."""
         return {}
 
     def complaint(self, vocabulary: Vocabulary) -> str:
@@ -144,7 +144,7 @@ class Refit(ByFields):
         return ""
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        """Return the JSON form, in which variables are numbers, those that they have in ``positions``."""
         return {
             "l2": self.l2,
             "seconds": self.seconds,

@@ -130,7 +130,7 @@ class Network(JointModel, Displayed):
         return network_potentials(tables, self.structure)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the structure; subclasses add what its tables or densities follow from."""
+        """Return the structure; subclasses add what determines their tables or densities."""
         return {"structure": structure_to_dict(self.structure, self.vocabulary)}
 
     def _counts_to_dict(self) -> list[dict[str, Any]]:
@@ -194,7 +194,7 @@ class TableNetwork(Network):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the structure, the counts and how they become tables; the tables where nothing was counted."""
+        """Return the structure, with the counts and how they become tables, or else with the tables, if given."""
         if self.counts is None or self.estimation is None:
             positions = self.vocabulary.positions
             return {**super().to_dict(), "tables": [table.to_dict(positions) for table in self.tables.values()]}

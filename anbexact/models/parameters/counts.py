@@ -67,7 +67,7 @@ class FamilyCounts:
         return DiscreteTable(Vocabulary(states, class_name), np.asfortranarray(codes), self.weights, len(self.cells))
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        """Return the JSON form, in which variables are numbers, those that they have in ``positions``."""
         return {
             "variables": [positions[name] for name in self.variables],
             **cells_to_dict(self.cells, self.weights),
@@ -77,12 +77,12 @@ class FamilyCounts:
     def from_dict(
         cls, described: Mapping[str, Any], names: Sequence[Hashable], arity: Callable[[Hashable], int]
     ) -> FamilyCounts:
-        """Return the counts that :meth:`to_dict` described; ``names[k]`` is the variable of number k.
+        """Return the counts that :meth:`to_dict` described; ``names[k]`` is the variable with number k.
 
         Raises
         ------
         ValueError
-            For what does not fit the numbers of states, ``arity`` of every variable.
+            If the counts do not fit the numbers of states, which ``arity`` has for every variable.
         """
         name, *parents = (names[j] for j in references(described["variables"], len(names)))
         shape = tuple(arity(variable) for variable in (name, *parents))

@@ -173,11 +173,11 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
 
 
 def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> float:
-    """Return the best equivalent sample size from the total weight W to 30 n W, for n features.
+    """Return the best equivalent sample size between the total weight W and 30 n W, for n features.
 
-    The likelihood can have a second maximum there: the one below W is that of a network which counts evidence that
-    features repeat as new, and the one beyond W weakens all evidence. Between them, smoothing takes the evidence from
-    rare classes only.
+    If features repeat each other, the conditional likelihood can have two maxima. At the one below W, the network
+    counts repeated evidence as new; at the one in this range, smoothing weakens all evidence. In between, smoothing
+    weakens only the evidence for rare classes.
     """
     most = most_smoothing(table)
     top = most * max(most_repetitions(table.vocabulary), 1) * BEYOND_REPETITIONS
@@ -228,7 +228,7 @@ def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: i
 
 
 def second_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: int) -> tuple[float, float]:
-    """Return the same, from ``most`` to ``30 * n_features`` times as much; see :func:`second_smoothing`."""
+    """Return the best value from ``most`` to ``30 * n_features * most``; see :func:`second_smoothing`."""
     top = most * max(n_features, 1) * BEYOND_REPETITIONS
     return best_on_log_grid(_values_at(folds), most, top, points=N_SIZES_BEYOND)
 

@@ -147,7 +147,7 @@ def _weights_of(asked: Positions, states: Positions, weights: Floats, n_states: 
 def _states_that_occur(asked: Positions, cells: Positions, n_states: int, arity: int) -> Positions:
     """Return how many states of the variable occur with every joint state that is asked for.
 
-    ``cells`` are the joint states, of which there can be ``n_states``, times ``arity``, plus the state.
+    ``cells`` are joint states, from 0 to ``n_states - 1``, times ``arity``, plus the state of the variable.
     """
     if n_states * arity > DENSE_STATES * len(cells):
         distinct = np.unique(cells)

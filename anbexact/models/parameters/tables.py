@@ -64,7 +64,7 @@ class ConditionalTable:
         return vocabulary.states[name]
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable.
+        """Return the JSON form, in which variables are numbers, those that they have in ``positions``.
 
         The last axis runs fastest; where many equal values follow each other, each run is written once.
         """
@@ -81,12 +81,13 @@ class ConditionalTable:
     def from_dict(
         cls, described: Mapping[str, Any], names: Sequence[Hashable], vocabulary: Vocabulary
     ) -> ConditionalTable:
-        """Return the table that :meth:`to_dict` described; ``names[k]`` is the variable of number k.
+        """Return the table that :meth:`to_dict` described; ``names[k]`` is the variable with number k.
 
         Raises
         ------
         ValueError
-            For what does not fit the states of the vocabulary, or is no probability.
+            If a field is missing, if the shape does not fit the states of the vocabulary, or if values are not
+            probabilities.
         """
         name, *parents = (names[j] for j in references(described["variables"], len(names)))
         shape = [vocabulary.arity(variable) for variable in (name, *parents)]
@@ -102,7 +103,7 @@ class ConditionalTable:
         return found
 
     def check(self) -> None:
-        """Refuse values that are no probabilities."""
+        """Refuse values that are not probabilities."""
         if not ((self.values >= 0).all() and np.allclose(self.values.sum(axis=0), 1, rtol=0, atol=1e-6)):
             raise ValueError(f"the table of {self.name!r} does not contain probabilities")
 

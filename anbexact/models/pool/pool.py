@@ -61,7 +61,7 @@ class Pool(Model):
     Attributes
     ----------
     members : tuple of PoolMember
-        With the same features and classes, the latter maybe in another order.
+        All have the same features and classes; the order of the classes may differ.
     biases : (classes,) float64
         The constant added to the log odds of every class, in nats.
     ridge : float
@@ -81,12 +81,15 @@ class Pool(Model):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Names and states of all variables: common states of the members, else those of the first."""
+        """Names and states of all variables: the common states of the members, or else those of the first one."""
         return self._source.vocabulary
 
     @property
     def cut_points(self) -> Mapping[Hashable, Cuts]:
-        """Cut points of every column that was discretised: those of all members together, else those of the first."""
+        """Cut points of every column that was discretised: those of all members, if these have common states.
+
+        Otherwise, they are those of the first member.
+        """
         return self._source.cut_points
 
     @property
@@ -96,23 +99,23 @@ class Pool(Model):
 
     @property
     def n_parameters(self) -> int:
-        """Number of parameters of all members, of weights, and of biases but one."""
+        """Number of parameters of all members, plus one per member for its weight, plus the classes minus one."""
         own = len(self.members) + len(self.biases) - 1
         return own + sum(member.model.n_parameters for member in self.members)
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Those of all members, and the number of weights, and of biases but one."""
+        """Those of all members, plus one per member for its weight, plus the classes minus one for the biases."""
         of_members = sum(member.model.degrees_of_freedom for member in self.members)
         return of_members + len(self.members) + len(self.biases) - 1
 
-    def codes(self, reader: Reader, X: Any) -> CodeArray:  # members have their own
+    def codes(self, reader: Reader, X: Any) -> CodeArray:  # members have readers of their own
         """Return the codes of the rows of a frame in the states of every member."""
         return np.concatenate([member.codes(X) for member in self.members])
 
     @property
     def n_codes(self) -> int:
-        """Number of codes of a row, of all members."""
+        """Number of codes of a row, those of all members."""
         return sum(member.model.n_codes for member in self.members)
 
     def log_posteriors(self, codes: CodeArray) -> Floats:
@@ -134,7 +137,7 @@ class Pool(Model):
     def answer(
         self, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
     ) -> pd.Series[float]:
-        """Return P(class | some cells), labelled: the members' answers, pooled."""
+        """Return P(class | some cells), indexed by class: the pooled answers of the members."""
         answers = [member.model.answer(member.reader, evidence, values) for member in self.members]
         with np.errstate(divide="ignore"):
             logs = np.log(np.stack([answer.to_numpy() for answer in answers]))[None]
@@ -206,8 +209,8 @@ class Pool(Model):
             return MemberTerms(member.weight, member.model.coding, member.model.to_potentials())
         except TypeError as error:
             raise TypeError(
-                f"the member {member.name!r}, {member.reader.fitted_by}, is not a network: for a logistic "
-                "regression, pool networks and their refits alone, no mixtures of networks or other pools"
+                f"the member {member.name!r}, {member.reader.fitted_by}, is not a network: only a pool of networks "
+                "and their refits, without averages of networks or other pools, is a logistic regression"
             ) from error
 
     def to_network(self) -> TableNetwork:

@@ -117,7 +117,7 @@ class SmoothRefit(Refit):
         return super().complaint(vocabulary)
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        """Return the JSON form, in which variables are numbers, those that they have in ``positions``."""
         smoothness = self.smoothness
         return {
             **super().to_dict(positions),

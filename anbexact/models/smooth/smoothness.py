@@ -37,10 +37,10 @@ ROUNDS = 30
 PRECISION = 1e-6
 """Squared Newton decrement per unit of weight at which fits during the climb end."""
 FOLD_PRECISION = 1e-4
-"""The same for the fits of cross-validation, of which only the predictions are used."""
+"""The same for the fits of cross-validation, whose predictions alone are used."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
-"""Factors of the strengths of the evidence, of which the one that predicts left-out rows best is used. With several
-classes and few rows, the evidence smooths too much."""
+"""Factors for the strengths that the evidence chooses; the factor that predicts left-out rows best is used. With
+several classes and few rows, the evidence smooths too much."""
 FEW_ROWS, MOST_WORK = 2_000, 20_000_000
 """Strengths are tuned up to this total weight, and for more rows up to this :func:`pass_work`."""
 LITTLE_WORK = 200_000

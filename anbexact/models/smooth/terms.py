@@ -358,7 +358,7 @@ def strengths_text(strengths: Strengths) -> str:
 
 
 def read_terms(described: Any, names: Sequence[Hashable], design: Design) -> list[SmoothTerm]:
-    """Return the terms that :meth:`.SmoothRefit.to_dict` described; ``names[k]`` is the feature of number k.
+    """Return the terms that :meth:`.SmoothRefit.to_dict` described; ``names[k]`` is the feature with number k.
 
     Raises
     ------

@@ -205,9 +205,9 @@ class _TieBreaker:
             self.options[i] = [one for one in sets if not one.mask >> feature & 1]
 
     def _last(self, b: int, rest: int, least: float, penalty: float) -> _Set | None:
-        """Return the first set with which a feature is last in an optimal choice, and record what changes in it.
+        """Return the first set with which a feature is last in an optimal choice, and record how the witness changes.
 
-        Sets with scores below ``least`` are known to be in none. For ``penalty``, see :meth:`_solved`.
+        Sets with scores below ``least`` are known to be in no optimal choice. For ``penalty``, see :meth:`_solved`.
         """
         if b in self.needed and self.proof:
             try:
@@ -217,7 +217,7 @@ class _TieBreaker:
         return self._first(b, rest, self._without(b, rest, penalty) - self.tie)
 
     def _by_proof(self, b: int, rest: int, least: float) -> _Set | None:
-        """Return the same, by the conditions that optimal choices meet according to the proof."""
+        """Return the result of :meth:`_last`, by the conditions that the proof implies for optimal choices."""
         possible = [one for one in self._within(b, rest) if one.score >= least]
         changed = self._reversed(b)
         if changed is not None and changed[b] in possible:
@@ -230,7 +230,7 @@ class _TieBreaker:
         return changed[b]
 
     def _tight(self, b: int, sets: Sequence[_Set]) -> dict[int, _Set] | None:
-        """Return an optimal choice in which a feature is last with the first of some sets; None if there is none."""
+        """Return an optimal choice in which a feature is last, with the first possible of some sets, or None."""
         domains = {i: [mask] for i, mask in self.removed.items()}
         fewer = 1 << b
         for i, at in self.witness.items():
@@ -249,7 +249,7 @@ class _TieBreaker:
         return found
 
     def _reversed(self, b: int) -> dict[int, _Set] | None:
-        """Return the sets that change if the arcs from a feature are reversed one by one; None if that loses nats.
+        """Return the sets that change if the arcs from a feature are reversed in turn; None if that lowers the score.
 
         The arc b → i can be reversed if i has no parents but b and those of b.
         """
@@ -269,7 +269,7 @@ class _TieBreaker:
         return changed if self._as_good(changed) else None
 
     def _as_good(self, changed: Mapping[int, _Set]) -> bool:
-        """Whether the witness loses nothing by a change."""
+        """Whether a change does not lower the score of the witness."""
         return fsum(one.score for one in changed.values()) >= fsum(self.witness[i].score for i in changed) - self.tie
 
     def _without(self, b: int, rest: int, penalty: float) -> float:

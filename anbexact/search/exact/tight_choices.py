@@ -1,4 +1,7 @@
-"""Choices of parent sets as good as the best one, found or excluded by the multipliers that prove it the best."""
+"""Optimal choices of parent sets, found or excluded by the multipliers in a proof of optimality.
+
+A choice has one parent set for every feature, and is acyclic.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,16 @@ class UndecidedError(Exception):
 
 @dataclass(frozen=True)
 class TightCase:
-    """A case of a proof: its arcs, and the clusters of which every optimal choice has exactly k such members.
+    """A case of a proof, with conditions that hold for every optimal choice in this case.
 
-    One more costs a multiplier, which is more than an optimal choice can lose. The clusters that excluded something
-    last come first.
+    Attributes
+    ----------
+    arcs : tuple of Arc
+        The arcs that are present or absent in this case.
+    clusters : list of Cluster
+        Clusters in which exactly k members have fewer than k parents. One more such member would cost the multiplier
+        of the cluster, which is more than an optimal choice can lose. The clusters that last excluded a choice come
+        first, because they often exclude the next one, too.
     """
 
     arcs: tuple[Arc, ...]
@@ -44,7 +53,9 @@ def tight_cases(
     options: Sequence[Iterable[int]],
     slack: float,
 ) -> list[TightCase]:
-    """Return cases for some features, of which every optimal choice is one; none if the proof does not help.
+    """Return cases for some features such that every optimal choice is in one of them.
+
+    The result is empty if the proof yields no conditions.
 
     Parameters
     ----------
@@ -55,10 +66,10 @@ def tight_cases(
     members : int
         These features, as a bit mask.
     options : sequence of iterables
-        The parent sets of every feature, as bit masks, that can be part of an optimal choice. Cases that admit none
-        of them are left out.
+        The parent sets of every feature, as bit masks, that can be part of an optimal choice. Cases in which a
+        feature has none of them are left out.
     slack : float
-        Nats by which a choice that counts as optimal may miss the proved bound.
+        By how much the total of a choice that counts as optimal may be below the proved bound, in nats.
     """
     domains = {i: list(options[i]) for i in _bits(members)}
     found = [TightCase((), [])]
@@ -94,28 +105,28 @@ def _leaves(
 def tight_choice(
     cases: Iterable[TightCase], domains: Mapping[int, Sequence[int]], feature: int, last: int, fewer: int
 ) -> dict[int, int] | None:
-    """Return an acyclic choice that meets all conditions of a case, with the first possible set of a feature.
+    """Return a choice that meets all conditions of a case, with the first possible set of a feature.
 
-    The result is None if there is no such choice.
+    The result maps every feature to its parent set; it is None if there is no such choice.
 
     Parameters
     ----------
     cases : iterable of TightCase
         The cases of the proof.
     domains : mapping
-        Parent sets of every feature, as bit masks, those to be tried first at the beginning.
+        Parent sets of every feature, as bit masks, in the order in which they are tried.
     feature : int
-        This feature.
+        The feature whose earliest possible set is sought.
     last : int
-        The features that are last in an order of the choice, as a bit mask: no set contains them, except those of
-        others among them, whose sets are acyclic.
+        The features, as a bit mask, that come last in an order of the choice. Only the sets of features among them
+        contain them, and these sets are known to be acyclic.
     fewer : int
-        The features that have fewer sets than in general, as a bit mask; what follows from these is looked at.
+        The features, as a bit mask, from whose ``domains`` sets were excluded; what follows from this is derived.
 
     Raises
     ------
     UndecidedError
-        After too many decisions.
+        If the search took more than `MOST_DECISIONS` decisions.
     """
     admitted = [(case, _within(domains, case.arcs)) for case in cases]
     left = [_Domains(own, case.clusters, last, fewer) for case, own in admitted if own is not None]
@@ -129,7 +140,7 @@ def tight_choice(
 
 
 def _within(domains: Mapping[int, Sequence[int]], arcs: Iterable[Arc]) -> dict[int, Sequence[int]] | None:
-    """Return the sets that have, and do not have, some arcs; None if a feature has none of them."""
+    """Return the sets that agree with arcs being present or absent; None if a feature has no such set."""
     admitted = dict(domains)
     for parent, child, present in arcs:
         admitted[child] = [mask for mask in admitted[child] if bool(mask >> parent & 1) == present]
@@ -141,7 +152,10 @@ def _within(domains: Mapping[int, Sequence[int]], arcs: Iterable[Arc]) -> dict[i
 
 
 class _Domains:
-    """The parent sets that are left for every feature, and what follows from them."""
+    """The parent sets that are left for every feature, and what follows from them.
+
+    ``some`` has the parents of each feature that occur in any of its sets, and ``all`` those that occur in all.
+    """
 
     def __init__(self, domains: dict[int, Sequence[int]], clusters: list[Cluster], last: int, fewer: int) -> None:
         self.clusters = clusters
@@ -188,7 +202,7 @@ class _Domains:
         return True
 
     def _propagated(self) -> bool:
-        """Leave out sets that no choice contains, until there are no more; return False if no choice is left."""
+        """Leave out sets that are in no choice until none is left to exclude; return whether a choice may remain."""
         while self.changed:
             changed, self.changed = self.changed, 0
             failed = next((one for one in self.clusters if one[0] & changed and not self._credited(*one)), None)
@@ -201,7 +215,10 @@ class _Domains:
         return True
 
     def _credited(self, cluster: int, least: int) -> bool:
-        """Let exactly ``least`` members of a cluster have fewer than ``least`` parents in it, if that is possible."""
+        """Let exactly ``least`` members of a cluster have fewer than ``least`` parents in it.
+
+        Return whether this is still possible.
+        """
         sure, possible = 0, 0
         undecided = []
         for i in _bits(cluster):
@@ -223,7 +240,7 @@ class _Domains:
         return least > 1 or self._connected(cluster)
 
     def _connected(self, cluster: int) -> bool:
-        """Whether possible arcs connect a cluster: all but one of its members have parents in it."""
+        """Whether possible arcs connect a cluster, as they must if all members but one have a parent in it."""
         around = {i: self.some[i] & cluster for i in _bits(cluster)}
         for i in tuple(around):
             for b in _bits(self.some[i] & cluster):
@@ -237,7 +254,7 @@ class _Domains:
         return reached == cluster
 
     def _ordered(self) -> bool:
-        """Leave out sets that would close a cycle with arcs that are in every choice."""
+        """Leave out sets that would close a cycle with arcs that are in every choice; return whether any are left."""
         before = self.before
         for i in before:
             for parent in _bits(self.all[i] & ~before[i]):

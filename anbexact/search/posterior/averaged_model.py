@@ -77,7 +77,7 @@ class Member:
     parents: Mapping[Hashable, tuple[Hashable, ...]]
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers: ``positions`` has that of every variable."""
+        """Return the JSON form, in which variables are numbers, those that they have in ``positions``."""
         return {
             "share": self.share,
             "ess": self.ess,
@@ -292,7 +292,7 @@ class AveragedPosterior:
     """The class posterior of an average of networks.
 
     Missing cells are summed over their joint states if a row has no more than 1,024 of them; rows with more are
-    predicted by structures drawn from the posterior, in each of which missing cells are summed out exactly.
+    predicted by structures drawn from the posterior. In each of these, missing cells are summed out exactly.
 
     Parameters
     ----------

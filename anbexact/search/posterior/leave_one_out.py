@@ -29,7 +29,7 @@ end."""
 
 @dataclass(frozen=True, eq=False)
 class RelearnedLeaveOneOut(Displayed):
-    """Leave-one-out predictions of all rows, for each of which the structure is learned again.
+    """Leave-one-out predictions of all rows, with the structure learned again for each.
 
     Attributes
     ----------

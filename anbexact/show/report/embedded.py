@@ -122,7 +122,7 @@ def table_bytes(network: TableNetwork) -> int:
 
 
 def in_base64(size: int) -> int:
-    """Return the number of characters of so many bytes in base64."""
+    """Return the number of characters that a number of bytes takes in base64."""
     return 4 * ((size + 2) // 3)
 
 

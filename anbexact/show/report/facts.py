@@ -21,12 +21,12 @@ from anbexact.tables.cuts import Cuts, cut_texts
 from anbexact.tables.vocabulary import Vocabulary
 
 Facts = Mapping[str, Any]
-"""What there is to say of a classifier, by the names that :meth:`anbexact.models.model.Model.facts` explains."""
+"""What a classifier has learned, by the names that :meth:`anbexact.models.model.Model.facts` explains."""
 
 LEAST_JOINED = 0.5
 """Pairs of features that an average joins with this probability or more are printed."""
 OF_ESTIMATORS = ("ess", "smoothing", "parameters", "score_name", "members")
-"""Facts of a model of which the estimator may know more, as fitted attributes."""
+"""Facts for which fitted attributes of the classifier replace those of its model, because they may say more."""
 
 
 def learned_network(classifier: Any) -> Network | None:
@@ -37,7 +37,7 @@ def learned_network(classifier: Any) -> Network | None:
 
 
 def facts_of(classifier: DiscreteClassifier) -> dict[str, Any]:
-    """Return what there is to say: how the rows were read, and the facts of the model; scores in nats, total."""
+    """Return how the rows were read, and the facts of the model; scores and log likelihoods in nats, total."""
     reading = first_table_classifier(classifier)
     vocabulary = reading.vocabulary_
     found = {
@@ -89,7 +89,7 @@ def facts(classifier: DiscreteClassifier) -> dict[str, Any]:
 
 
 def _computed(value: Any) -> Any:
-    """Return a fact; one that takes long is a function."""
+    """Return the value of a fact; a fact that takes long to compute is a function."""
     return value() if callable(value) else value
 
 
@@ -127,7 +127,7 @@ WRITTEN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "members": lambda members: {"members": members.reset_index().to_dict(orient="records")},
     **dict.fromkeys(("em", "parameters", "measure", "estimators", "draws", "n_drawn", "weights"), _nothing),
 }
-"""How facts are written to JSON, if not as they are."""
+"""What is written to JSON for a fact, if not its value; facts that map to `_nothing` are not written."""
 
 
 # ---- lines for a terminal
@@ -191,7 +191,7 @@ def print_learned(classifier: DiscreteClassifier) -> None:
 
 
 def other_facts(found: Facts) -> list[str]:
-    """Return the facts that have no form of their own, as lines."""
+    """Return lines for the facts that are not in `SHOWN`: name and value."""
     return [f"{name.replace('_', ' ')}: {_computed(value)}" for name, value in found.items() if name not in SHOWN]
 
 
@@ -204,7 +204,7 @@ def _print_estimators(found: Facts) -> None:
     print(f"{found['class']} and {features} -> every other feature, averaged over {number}")
     if "min_weight" in found:
         admitted, weight = average.admitted, f"training weight {found['min_weight']:g} or more"
-        print(f"the one feature takes {admitted.sum():,} of {len(admitted):,} states, those of {weight}")
+        print(f"{admitted.sum():,} of {len(admitted):,} states of the one feature are used, those with {weight}")
 
 
 def _print_arcs(found: Facts) -> None:
@@ -277,7 +277,7 @@ def _print_refit(found: Facts) -> None:
 
 
 def _print_members(found: Facts) -> None:
-    """Print the members of a pool that were tried, and their weights."""
+    """Print the members that were tried for a pool, with their weights."""
     lines = [["member", "weight", "log loss", "seconds", ""]]
     for name, row in found["members"].iterrows():
         pooled = row["outcome"] == "pooled"
@@ -308,4 +308,4 @@ SHOWN = {
     *("ess", "smoothing", "score_name", "min_weight", "exact", "levels", "level_cost", "biases", "ridge"),
     *WRITTEN,
 }
-"""The facts that have a form of their own, or belong to one that has."""
+"""The facts that are printed in a form of their own, or as a part of another one."""

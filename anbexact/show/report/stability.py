@@ -77,9 +77,9 @@ def stability_report(classifier: NetworkClassifier | RefittedClassifier, X: Any,
         - ``in_network``: whether an arc of the network joins them;
         - ``joined``: the posterior probability that an arc joins them;
         - ``direction``: the probability of the direction from ``first`` to ``second`` if they are joined;
-        - ``support``: the share of the rows without any one of which the optimal structure still joins them; NaN
-          where that was not computed: for other kinds than augmented naive Bayes networks, weights that are not
-          whole numbers, and large tables.
+        - ``support``: the share of the rows for which the optimal structure, learned without this one row, still
+          joins them; NaN where that was not computed: for other networks than augmented naive Bayes networks, weights
+          that are not whole numbers, and large tables.
 
     Raises
     ------

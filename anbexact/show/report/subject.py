@@ -109,7 +109,7 @@ class Subject:
 
     @cached_property
     def facts(self) -> Facts:
-        """What there is to say of the classifier; see :func:`~anbexact.show.report.facts.facts_of`."""
+        """What the classifier has learned; see :func:`~anbexact.show.report.facts.facts_of`."""
         return facts_of(self.classifier)
 
     @property

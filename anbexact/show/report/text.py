@@ -26,7 +26,7 @@ def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
 
 
 def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
-    """Print what the features tell about the class, those of which the data say so most clearly first."""
+    """Print what the features tell about the class, first those for which the evidence is clearest."""
     shown = report.sort_values("rank", kind="stable")[:MOST_LINES]
     lines = [
         (str(name), f"{row.log_bayes_factor:,.1f}", "-" if math.isnan(row.information) else f"{row.information:.4f}")

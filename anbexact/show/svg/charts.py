@@ -165,7 +165,7 @@ def _stroke(name: str, **attributes: object) -> Markup:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers within a range, at most so many.
+    """Return round numbers within a range, at most ``most`` of them.
 
     Examples
     --------

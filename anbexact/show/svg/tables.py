@@ -76,7 +76,7 @@ def _cell(cell: Cell) -> Markup:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with so many decimals, a dash where there is no number."""
+    """Return a number with this number of decimals; a dash for None and NaN."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):

@@ -29,7 +29,7 @@ class TooManyRowsError(ValueError):
 
 
 class CountedTable(DiscreteTable):
-    """A table of which only the counts of some variables at a time are known.
+    """A table that is only known by counts of some of its variables at a time.
 
     Its contingency tables are those of :class:`DiscreteTable`, to the last digit if the weights are whole numbers.
     Methods that need the rows themselves raise an error.

@@ -187,7 +187,7 @@ def meaning_of(texts: Sequence[Any], decimal: str | None = None) -> Meaning:
         return _NOTHING
     first = next((text for text in map(plain_text, texts) if text not in AMONG_QUANTITIES), "")
     if not _may_be_time(first) and not any(number_parts(first, mark) for mark in DECIMAL_MARKS):
-        return _NOTHING  # as most text, of which there may be much
+        return _NOTHING  # the usual case, found quickly because there may be much text
     plain = [plain_text(text) for text in texts]
     places = [k for k, text in enumerate(plain) if text not in AMONG_QUANTITIES]
     observed = [plain[k] for k in places]

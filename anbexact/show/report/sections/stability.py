@@ -44,8 +44,8 @@ def stability_section(subject: Subject) -> Section | None:
         blocks.append(Records("pairs", columns, records))
     blocks.append(
         Paragraph(
-            "Rows that can be left out: the share of the rows without any one of which the best structure, learned "
-            "anew, still joins the two. States, cut points and the equivalent sample size are taken as given.",
+            "Rows that can be left out: the share of the rows for which the best structure, learned again without "
+            "this one row, still joins the two. States, cut points and the equivalent sample size stay the same.",
             "note",
         )
     )
