@@ -181,7 +181,7 @@ def d_separated(
     """
     if hasattr(network, "discrete_form"):
         check_is_fitted(network)
-        network = network.structure_
+        network = network.structure_  # type: ignore[union-attr]  # a structure has no such method
     if isinstance(network, Structure):
         network = network.to_networkx()
     if not isinstance(network, nx.DiGraph):

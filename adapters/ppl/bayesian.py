@@ -201,4 +201,5 @@ def logit_sites(model: Any) -> Shifts:
     found = model.refitted
     if found is None or not found.l2 > 0:
         raise ValueError("the regression has no prior: call refit(X, y) with l2 above 0 first")
-    return found.as_shifts(model.structure)
+    shifts: Shifts = found.as_shifts(model.structure)
+    return shifts

@@ -100,4 +100,6 @@ def to_logit(
         raise TypeError("intervals go with the network that is refitted: pass the classifier's estimator_")
     if hasattr(classifier, "estimators_"):
         raise TypeError("intervals go with a network: a pool has those of its members")
-    return classifier.to_logit(X, sample_weight, intervals=intervals)
+    network: Any = classifier  # neither a refit nor a pool
+    found: LogitModel = network.to_logit(X, sample_weight, intervals=intervals)
+    return found

@@ -40,7 +40,7 @@ class HasNetwork:
         """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
         from anbexact.adapters.pgmpy.networks import to_pgmpy
 
-        return to_pgmpy(self)
+        return to_pgmpy(self)  # type: ignore[arg-type]  # its heirs are such classifiers
 
     def __dir__(self) -> list[str]:
         """List the attributes, with ``network_`` only once it has been built.
