@@ -84,7 +84,7 @@ def network_sites(
         raise ValueError(f"replace names {unknown[0]!r}, which is not a variable of the network: {list(counts)}")
     concentrations = {}
     for name, own in counts.items():
-        alpha = np.full(own.shape, smoothing / prod(own.shape))
+        alpha = np.full(own.shape, network.grounds.smoothing_of(name) / prod(own.shape))
         alpha += own.dense() if tables == "posterior" else 0.0
         concentrations[name] = np.ascontiguousarray(np.moveaxis(alpha, 0, -1))
     sites = {}

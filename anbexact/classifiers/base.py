@@ -199,7 +199,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         learned = learner(time_limit=time_for_structure(limit)) if self.parameters == HIERARCHICAL else learner()
         score = self.score_of(learned.ess)
         strengths = self._strengths(table, learned.structure, learned, deadline)
-        estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, strengths)
+        how = strengths, learned.class_smoothing
+        estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, *how)
         network = self._estimated(table, learned.structure, cut_points, estimation)
         self.__dict__.pop("em_", None)  # of an earlier fit
         if read.completes:

@@ -154,7 +154,8 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
             smoothing = ess if self.smoothing is None else float(self.smoothing)
         if validation is PLAIN and self.parameters == "eap":
             fixed = not isinstance(self.smoothing, str)
-            smoothing = smoothing_compared(table, structure, smoothing, fixed=fixed)
+            smoothing, own = smoothing_compared(table, structure, smoothing, fixed=fixed)
+            return Learned(structure, ess, smoothing, learn, own)
         return Learned(structure, ess, smoothing, learn)
 
     def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:

@@ -65,36 +65,36 @@ def warn_if_worse(
         )
 
 
-def smoothing_compared(table: DiscreteTable, structure: Structure, smoothing: float, *, fixed: bool = False) -> float:
+def smoothing_compared(
+    table: DiscreteTable, structure: Structure, smoothing: float, *, fixed: bool = False
+) -> tuple[float, float | None]:
     """Return a smoothing, or a larger one if rows are predicted clearly worse than by the class frequencies.
 
     Each row is predicted from all others. If the log loss is clearly above that of the class frequencies, a warning
-    says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``.
+    says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``. The second value is then
+    that of the class's own table, and None otherwise.
     """
     if len(table.weights) < LEAST_ROWS_COMPARED:
-        return smoothing
+        return smoothing, None
     left_out = LeaveOneOut(table, structure)
     n_classes = table.vocabulary.arity(structure.class_name)
     counts = np.bincount(table.column(structure.class_name), table.weights, n_classes).astype(np.float64)
-
-    def loss(ess: float) -> float:
-        return -left_out.log_likelihood(ess) / left_out.weight
-
-    usual = smoothed = loss(smoothing)
-    by_frequencies = _left_out_loss(counts)
+    usual = smoothed = -left_out.log_likelihood(smoothing) / left_out.weight
+    by_frequencies, class_smoothing = _left_out_loss(counts), None
     if usual > by_frequencies + MARGIN_NATS and not fixed:
-        second = second_smoothing(table, left_out)
-        smoothed, smoothing = min((usual, smoothing), (loss(second), second))
+        second, own, value = second_smoothing(table, left_out)
+        if -value / left_out.weight < usual:
+            smoothing, class_smoothing, smoothed = second, own, -value / left_out.weight
     warn_if_worse(usual, by_frequencies, _repeating(table), smoothing, smoothed)
-    return smoothing
+    return smoothing, class_smoothing
 
 
 def compare_folds(
     table: DiscreteTable,
     folds: Sequence[tuple[DiscreteTable, DiscreteTable]],
     value: float,
-    beyond: Callable[[], tuple[float, float]] | None = None,
-) -> float | None:
+    beyond: Callable[[], tuple[float, float | None, float]] | None = None,
+) -> tuple[float, float | None] | None:
     """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows.
 
     Parameters
@@ -104,13 +104,13 @@ def compare_folds(
     value : float
         The conditional log likelihood of the held-out rows of all folds, in nats, total.
     beyond : callable, optional
-        Returns a larger equivalent sample size of the tables, and the conditional log likelihood with it, in nats,
-        total.
+        Returns a larger equivalent sample size of the tables, that of the table of the class if it has one of its
+        own, and the conditional log likelihood with them, in nats, total.
 
     Returns
     -------
-    float or None
-        That equivalent sample size, if the rows are predicted worse than by the frequencies, and better with it.
+    (float, float or None) or None
+        These equivalent sample sizes, if the rows are predicted worse than by the frequencies, and better with them.
     """
     if len(table.weights) < LEAST_ROWS_COMPARED:
         return None
@@ -123,12 +123,15 @@ def compare_folds(
     weight = sum(float(others.weights.sum()) for _, others in folds)
     few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
     why = few if table.weight_sum < FEW_ROWS else _repeating(table)
-    second, smoothed = None, value
+    second: tuple[float, float | None] | None = None
+    smoothed = value
     if beyond is not None and value < by_frequencies - MARGIN_NATS * weight:
-        tried, at_tried = beyond()
+        ess, own, at_tried = beyond()
         if at_tried > value:
-            second, smoothed = tried, at_tried
-    warn_if_worse(-value / weight, -by_frequencies / weight, why, second, -smoothed / weight)
+            second, smoothed = (ess, own), at_tried
+    warn_if_worse(
+        -value / weight, -by_frequencies / weight, why, None if second is None else second[0], -smoothed / weight
+    )
     return second
 
 

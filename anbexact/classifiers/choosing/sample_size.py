@@ -100,12 +100,16 @@ class Learner:
 
 @dataclass(frozen=True)
 class Learned:
-    """A structure, the equivalent sample sizes of its score and of its tables, and the search that found it."""
+    """A structure, the equivalent sample sizes of its score and of its tables, and the search that found it.
+
+    ``class_smoothing`` is that of the table of the class, if it has one of its own.
+    """
 
     structure: Structure
     ess: float
     smoothing: float
     learn: Learn
+    class_smoothing: float | None = None
 
 
 def learn_structure(
@@ -166,7 +170,7 @@ def learn_structure(
         choice = _Choice(learner.rehearse, next(iter(found)), smoothing)
         if few and not choosing.passed:
             choice = _cross_validated(table, learner, found, smoothing, choosing)
-        size, smoothed = choice.ess, choice.smoothing
+        size, smoothed, class_smoothing = choice.ess, choice.smoothing, choice.class_smoothing
         final = choice.learn
         if final == learner.rehearse and not (few and learner.settles_for_rehearsal):
             final = learner.learn
@@ -175,8 +179,8 @@ def learn_structure(
         if smoothed is None and learner.chooses_smoothing:
             smoothed = learner.validation.best_smoothing(table, structure)
             if learner.validation is PLAIN:
-                smoothed = smoothing_compared(table, structure, smoothed)
-    return Learned(structure, size, size if smoothed is None else smoothed, final)
+                smoothed, class_smoothing = smoothing_compared(table, structure, smoothed)
+    return Learned(structure, size, size if smoothed is None else smoothed, final, class_smoothing)
 
 
 def _announce(deadline: Deadline, n_searches: int) -> None:
@@ -193,6 +197,7 @@ class _Choice:
     learn: Learn
     ess: float
     smoothing: float | None
+    class_smoothing: float | None = None
 
 
 def _candidates(
@@ -242,11 +247,12 @@ def _cross_validated(
         if tried[1] > value + MARGIN_NATS * table.weight_sum:
             best, value, held_out = tried
 
-    def beyond() -> tuple[float, float]:
+    def beyond() -> tuple[float, float | None, float]:
         return second_held_out_smoothing(held_out, most_smoothing(table), most_repetitions(table.vocabulary))
 
-    second = compare_folds(table, folds, value, beyond if learner.chooses_smoothing else None)
-    return best if second is None else replace(best, smoothing=second)
+    tries = learner.chooses_smoothing and learner.validation is PLAIN
+    second = compare_folds(table, folds, value, beyond if tries else None)
+    return best if second is None else replace(best, smoothing=second[0], class_smoothing=second[1])
 
 
 def _held_out(

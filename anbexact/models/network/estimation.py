@@ -37,6 +37,8 @@ class Estimation:
     strengths : Strengths
         How strongly the rows of every table are shrunk, for the rule ``"hierarchical"``; see
         :mod:`anbexact.models.parameters.hierarchical`.
+    class_smoothing : float or None
+        Equivalent sample size of the table of the class alone, for the rule ``"eap"``; None: that of the others.
     """
 
     score: Any
@@ -44,6 +46,7 @@ class Estimation:
     smoothing: float
     rule: str = "eap"
     strengths: Strengths = field(default_factory=Strengths)
+    class_smoothing: float | None = None
 
     def same_as(self, other: Estimation) -> bool:
         """Whether another estimation gives the same tables and scores.
@@ -67,7 +70,10 @@ class Estimation:
         if self.rule == "acll":
             score = ACLL.of(self.score)
             return acll_tables(counts, class_name, score.prior, score.pseudo_count)
-        return eap_tables(counts, self.smoothing)
+        tables = eap_tables(counts, self.smoothing)
+        if self.class_smoothing is not None:
+            tables |= eap_tables({class_name: counts[class_name]}, self.class_smoothing)
+        return tables
 
     def to_dict(self, counts: Counts) -> dict[str, Any]:
         """Return the JSON form, without the score; strengths are in the order of the counts."""
@@ -76,6 +82,7 @@ class Estimation:
             "ess": self.ess,
             "smoothing": self.smoothing,
             "tables_by": self.rule,
+            **({} if self.class_smoothing is None else {"class_smoothing": self.class_smoothing}),
             **(
                 {"strengths": [list(strengths[name]) for name in counts], "exponent": self.strengths.exponent}
                 if strengths
@@ -97,6 +104,7 @@ class Estimation:
         check_choice("tables_by", rule, ESTIMATES)
         if (rule == HIERARCHICAL) != ("strengths" in described):
             raise ValueError(f"tables by {rule!r} {'have' if rule == HIERARCHICAL else 'do not have'} strengths")
+        own = number(described["class_smoothing"], above=0) if "class_smoothing" in described else None
         strengths = Strengths()
         if rule == HIERARCHICAL:
             of_variables = {
@@ -107,4 +115,4 @@ class Estimation:
             }
             exponent = number(described.get("exponent", 0.0), least=0.0)  # files of earlier versions have none
             strengths = Strengths(of_variables, exponent)
-        return cls(score_of(ess), ess, smoothing, rule, strengths)
+        return cls(score_of(ess), ess, smoothing, rule, strengths, own)

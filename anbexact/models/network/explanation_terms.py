@@ -52,11 +52,21 @@ class Grounds:
         posteriors.
     note : str
         Why counts or intervals are not available; empty if they are.
+    class_name, class_smoothing : Hashable and float, optional
+        The class, and the equivalent sample size of the prior of its table if it has one of its own.
     """
 
     counts: Counts | None
     smoothing: float | None
     note: str = ""
+    class_name: Hashable | None = None
+    class_smoothing: float | None = None
+
+    def smoothing_of(self, name: Hashable) -> float:
+        """Return the equivalent sample size of the Dirichlet prior of a variable's table."""
+        assert self.smoothing is not None
+        own = self.class_smoothing if name == self.class_name else None
+        return self.smoothing if own is None else own
 
 
 @dataclass(eq=False)
@@ -144,7 +154,7 @@ def add_intervals(parts: Sequence[FamilyTerms], grounds: Grounds, one_class: boo
         return
     parameters = []
     for part in parts:
-        prior = grounds.smoothing / prod(part.shape)
+        prior = grounds.smoothing_of(grounds.class_name if part.of_class else None) / prod(part.shape)
         count, of, count_against, of_against = part.counts
         rest = prior * (part.shape[0] - 1)
         others = np.maximum(of - count, 0.0) + rest, np.maximum(of_against - count_against, 0.0) + rest  # rounding

@@ -255,7 +255,8 @@ class TableNetwork(Network):
             note = "Counts and intervals are not available: the tables of this network were given, not estimated."
             return Grounds(None, None, note)
         if self.estimation.rule == "eap":
-            return Grounds(self.counts, self.estimation.smoothing)
+            own = self.estimation.class_smoothing
+            return Grounds(self.counts, self.estimation.smoothing, "", self.structure.class_name, own)
         note = (
             f"Intervals are not available: tables by parameters={self.estimation.rule!r} have no Dirichlet posterior."
         )
@@ -276,6 +277,7 @@ class TableNetwork(Network):
         return {
             "ess": ess,
             "smoothing": smoothing,
+            **({} if own is None or own.class_smoothing is None else {"class_smoothing": own.class_smoothing}),
             "parameters": rule,
             "structure": self.structure,
             "score_name": None if own is None else own.score.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from math import prod
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,15 @@ from anbexact.models.parameters.counts import Counts, FamilyCounts
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.models.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
+
+SmoothingOf = Callable[[Hashable], float]
+"""The equivalent sample size of a variable's table."""
+
+
+def same_smoothing(ess: float) -> SmoothingOf:
+    """Return one equivalent sample size for the tables of all variables."""
+    return lambda name: ess  # noqa: ARG005  # whatever the variable
+
 
 if TYPE_CHECKING:
     from anbexact.models.network.network import Network
@@ -82,16 +91,16 @@ def probability_intervals(
     ValueError
         If the tables are not means of Dirichlet posteriors.
     """
-    smoothing, counts = network.grounds.smoothing, network.grounds.counts
-    if smoothing is None or counts is None:
-        raise ValueError(network.grounds.note)
-    drawn_from = [(counts, smoothing)] * wanted.draws
+    grounds = network.grounds
+    if grounds.smoothing is None or grounds.counts is None:
+        raise ValueError(grounds.note)
+    drawn_from = [(grounds.counts, grounds.smoothing_of)] * wanted.draws
     return intervals_of_draws(network.vocabulary, drawn_from, codes, wanted.mass, random_state, n_jobs)
 
 
 def intervals_of_draws(
     vocabulary: Vocabulary,
-    drawn_from: Sequence[tuple[Counts, float]],
+    drawn_from: Sequence[tuple[Counts, SmoothingOf]],
     codes: npt.NDArray[np.int16],
     mass: float,
     random_state: int | np.random.Generator | None,
@@ -104,7 +113,7 @@ def intervals_of_draws(
     vocabulary : Vocabulary
         The variables.
     drawn_from : sequence of (Counts, float)
-        For every draw, the counts of the families of its network and the equivalent sample size.
+        For every draw, the counts of the families of its network, and the equivalent sample size by variable.
     codes, mass, random_state, n_jobs
         As for :func:`probability_intervals`.
     """
@@ -142,15 +151,15 @@ def draws_of_network(network: Network, n: int, rng: np.random.Generator) -> Iter
     ValueError
         If the tables are not means of Dirichlet posteriors.
     """
-    smoothing, counts = network.grounds.smoothing, network.grounds.counts
-    if smoothing is None or counts is None:
-        raise ValueError(network.grounds.note)
-    return (Draw(network.structure, drawn_tables(counts, smoothing, rng), smoothing) for _ in range(n))
+    grounds = network.grounds
+    if (smoothing := grounds.smoothing) is None or (counts := grounds.counts) is None:
+        raise ValueError(grounds.note)
+    return (Draw(network.structure, drawn_tables(counts, grounds.smoothing_of, rng), smoothing) for _ in range(n))
 
 
-def drawn_tables(counts: Counts, smoothing: float, rng: np.random.Generator) -> Tables:
-    """Return conditional tables drawn from their posterior, given counts and the equivalent sample size."""
-    return {name: _drawn_table(own, smoothing, rng) for name, own in counts.items()}
+def drawn_tables(counts: Counts, smoothing_of: SmoothingOf, rng: np.random.Generator) -> Tables:
+    """Return conditional tables drawn from their posterior, given counts and the equivalent sample size of each."""
+    return {name: _drawn_table(own, smoothing_of(name), rng) for name, own in counts.items()}
 
 
 def _drawn_table(counts: FamilyCounts, smoothing: float, rng: np.random.Generator) -> ConditionalTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +25,12 @@ N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
 BEYOND_REPETITIONS = 30
 """Factor by which an equivalent sample size may exceed the total weight times the number of features, where the
 frequencies of the classes predict better than with less."""
+CLASS_SMOOTHING = 1.0
+"""Equivalent sample size of the table of the class where more smoothing would draw the probabilities of the classes
+towards each other."""
+TO_FREQUENCIES = 10_000
+"""The same factor where the table of the class has an equivalent sample size of its own: with that much smoothing,
+features count so little that the class frequencies are predicted."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows that are predicted; if there are more, this many are, at even distances."""
 BLOCK_CELLS = 1 << 22
@@ -35,7 +42,8 @@ class Family:
     """Counts of a family that contains the class, by joint state of its other variables and by class.
 
     ``state`` is the joint state of every row, ``cells[u, c]`` the weight of joint state u with class c, and, where
-    the class is a parent, ``given[g, c]`` that of the parents' states alone, g = ``parents[u]``.
+    the class is a parent, ``given[g, c]`` that of the parents' states alone, g = ``parents[u]``. ``own_ess`` is the
+    equivalent sample size of this family, if it has one of its own.
     """
 
     state: npt.NDArray[np.int64]
@@ -44,10 +52,11 @@ class Family:
     given: Floats | None = None
     parents: npt.NDArray[np.int64] | None = None
     arity: int = 0
+    own_ess: float | None = None
 
     def log_cells(self, ess: Floats) -> Floats:
         """Return ln θ for every cell, up to a constant over the classes; shape (sample sizes, states, classes)."""
-        prior = ess[:, None, None] / self.size
+        prior = (ess if self.own_ess is None else np.full(len(ess), self.own_ess))[:, None, None] / self.size
         logs: Floats = np.log(self.cells + prior)
         if self.given is not None and self.parents is not None:
             logs -= np.log(self.given + prior * self.arity)[:, self.parents]
@@ -55,7 +64,7 @@ class Family:
 
     def logs(self, ess: float) -> tuple[Floats, Floats]:
         """Return ln θ for every cell, and its value for a row of that cell when the row itself is left out."""
-        prior = ess / self.size
+        prior = (ess if self.own_ess is None else self.own_ess) / self.size
         one = np.minimum(self.cells, 1.0)
         logs = self.log_cells(np.array([ess]))[0]
         lowered = np.log(self.cells - one + prior)
@@ -124,6 +133,12 @@ class LeaveOneOut:
         self._n_classes = table.vocabulary.arity(structure.class_name)
         self._families = [replace(family, state=family.state[chosen]) for family in class_families(table, structure)]
 
+    def with_class_ess(self, ess: float) -> LeaveOneOut:
+        """Return the same with an equivalent sample size of its own for the table of the class."""
+        other = copy(self)
+        other._families = _with_class_ess(self._families, ess)
+        return other
+
     def log_likelihood(self, ess: float) -> float:
         """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
         logs = [family.logs(ess) for family in self._families]
@@ -142,6 +157,10 @@ class LeaveOneOut:
             joint[rows, class_codes] = own
             total += float(self._weights[block] @ log_softmax(joint, axis=1)[rows, class_codes])
         return total
+
+
+def _with_class_ess(families: Sequence[Family], ess: float) -> list[Family]:
+    return [replace(family, own_ess=ess) if family.given is None else family for family in families]
 
 
 def most_smoothing(table: DiscreteTable) -> float:
@@ -172,16 +191,29 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     return further if value(further) > value(best) else best
 
 
-def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> float:
-    """Return the best equivalent sample size between the total weight W and 30 n W, for n features.
+def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float, float | None, float]:
+    """Return the best equivalent sample size above the total weight W, that of the class's table, and their value.
 
     If features repeat each other, the conditional likelihood can have two maxima. At the one below W, the network
-    counts repeated evidence as new; at the one in this range, smoothing weakens all evidence. In between, smoothing
-    weakens only the evidence for rare classes.
+    counts repeated evidence as new; at the one between W and 30 n W, for n features, smoothing weakens all evidence.
+    In between, smoothing weakens only the evidence for rare classes. So much smoothing also draws the probabilities
+    of the classes towards each other. Therefore an equivalent sample size of 1 is tried for the table of the class,
+    too, with up to 10,000 n W for the others, where predictions become the class frequencies.
+
+    Returns
+    -------
+    (float, float or None, float)
+        The equivalent sample size of all tables, or of all but that of the class; 1, or None if the table of the
+        class has no value of its own; and the conditional log likelihood in nats, total.
     """
-    most = most_smoothing(table)
-    top = most * max(most_repetitions(table.vocabulary), 1) * BEYOND_REPETITIONS
-    return best_on_log_scale(left_out.log_likelihood, most, top, first_look=8, precision=0.05)
+    found = []
+    for own, factor in ((None, BEYOND_REPETITIONS), (CLASS_SMOOTHING, TO_FREQUENCIES)):
+        value = (left_out if own is None else left_out.with_class_ess(own)).log_likelihood
+        most = most_smoothing(table)
+        top = most * max(most_repetitions(table.vocabulary), 1) * factor
+        best = best_on_log_scale(value, most, top, first_look=8, precision=0.05)
+        found.append((best, own, value(best)))
+    return max(found, key=lambda tried: tried[2])
 
 
 class HeldOut:
@@ -203,6 +235,12 @@ class HeldOut:
         self._class_codes = held_out.column(structure.class_name).astype(np.int64)
         self._n_classes = held_out.vocabulary.arity(structure.class_name)
         self._weights = held_out.weights
+
+    def with_class_ess(self, ess: float) -> HeldOut:
+        """Return the same with an equivalent sample size of its own for the table of the class."""
+        other = copy(self)
+        other._families = _with_class_ess(self._families, ess)
+        return other
 
     def log_likelihoods(self, ess: Floats) -> Floats:
         """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
@@ -227,10 +265,17 @@ def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: i
     return further if further[1] > best[1] else best
 
 
-def second_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: int) -> tuple[float, float]:
-    """Return the best value from ``most`` to ``30 * n_features * most``; see :func:`second_smoothing`."""
-    top = most * max(n_features, 1) * BEYOND_REPETITIONS
-    return best_on_log_grid(_values_at(folds), most, top, points=N_SIZES_BEYOND)
+def second_held_out_smoothing(
+    folds: Sequence[HeldOut], most: float, n_features: int
+) -> tuple[float, float | None, float]:
+    """Return the same for held-out rows, from ``most`` on; see :func:`second_smoothing`."""
+    found = []
+    for own, factor in ((None, BEYOND_REPETITIONS), (CLASS_SMOOTHING, TO_FREQUENCIES)):
+        parts = folds if own is None else [fold.with_class_ess(own) for fold in folds]
+        top = most * max(n_features, 1) * factor
+        best, value = best_on_log_grid(_values_at(parts), most, top, points=N_SIZES_BEYOND)
+        found.append((best, own, value))
+    return max(found, key=lambda tried: tried[2])
 
 
 def _values_at(folds: Sequence[HeldOut]) -> Callable[[Floats], Floats]:

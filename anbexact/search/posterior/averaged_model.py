@@ -18,7 +18,7 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, references, whole
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior
-from anbexact.models.network.table_draws import Draw, Wanted, drawn_tables, intervals_of_draws
+from anbexact.models.network.table_draws import Draw, Wanted, drawn_tables, intervals_of_draws, same_smoothing
 from anbexact.models.parameters.counts import Counts, FamilyCounts, count_families
 from anbexact.models.parameters.tables import ConditionalTable, eap_tables
 from anbexact.models.structure import Certificate, Structure
@@ -167,7 +167,7 @@ class AveragedModel(JointModel):
             key = tuple(structure.parents.items())
             if key not in known:
                 known[key] = count_families(self.table, structure)
-            yield Draw(structure, drawn_tables(known[key], ess, rng), ess)
+            yield Draw(structure, drawn_tables(known[key], same_smoothing(ess), rng), ess)
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
@@ -433,7 +433,7 @@ def averaged_intervals(
         return known[family]
 
     drawn_from = [
-        ({name: counts(name, tuple(parents)) for name, parents in structure.parents.items()}, ess)
+        ({name: counts(name, tuple(parents)) for name, parents in structure.parents.items()}, same_smoothing(ess))
         for ess, structure in model.draw(wanted.draws, rng)
     ]
     return intervals_of_draws(model.vocabulary, drawn_from, codes, wanted.mass, rng, n_jobs)

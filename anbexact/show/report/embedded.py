@@ -43,7 +43,7 @@ def described(network: TableNetwork, *, intervals: bool = True) -> dict[str, Any
             logs = np.log(table.values)
         own = {"scope": [place[variable] for variable in table.variables], "logs": _base64(logs, "<f8")}
         if counts is not None and grounds.smoothing:
-            own["totals"] = _base64(_totals(counts[name], grounds.smoothing), "<f4")
+            own["totals"] = _base64(_totals(counts[name], grounds.smoothing_of(name)), "<f4")
         found["tables"].append(own)
     return found
 

@@ -156,7 +156,9 @@ def sizes_text(found: Facts) -> str:
         return f"{ess}, {tables}" if in_score else tables
     if not in_score or found["smoothing"] == found["ess"]:
         return f"equivalent sample size {found['smoothing']:.4g}"
-    return f"{ess}, {found['smoothing']:.4g} in the tables"
+    own = found.get("class_smoothing")
+    of_class = "" if own is None else f", {own:.4g} in that of the class"
+    return f"{ess}, {found['smoothing']:.4g} in the tables{of_class}"
 
 
 def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -> str:

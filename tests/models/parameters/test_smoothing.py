@@ -23,6 +23,7 @@ from anbexact import (
     TANClassifier,
     learn_anb,
     learn_naive_bayes,
+    load,
 )
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier
@@ -30,6 +31,9 @@ from anbexact.classifiers.choosing import sample_size
 from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
 from anbexact.classifiers.choosing.sample_size import Learner, learn_structure
 from anbexact.datasets import load_dataset
+from anbexact.models.network.estimation import Estimation
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.counts import count_families
 from anbexact.models.parameters.smoothing import (
     HeldOut,
     LeaveOneOut,
@@ -39,9 +43,11 @@ from anbexact.models.parameters.smoothing import (
     second_held_out_smoothing,
     second_smoothing,
 )
+from anbexact.models.parameters.tables import eap_tables
 from anbexact.models.structure import Certificate, Structure
 from anbexact.search.ess import START_ESS, best_ess, climb_in_ess
 from anbexact.search.scoring.totals import total_score
+from anbexact.show.report.facts import sample_sizes
 from anbexact.tables.folds import split_table
 
 
@@ -191,6 +197,48 @@ class TestHeldOut:
             map(left_out.log_likelihood, grid[::10]), key=abs
         )
 
+    def test_with_a_sample_size_of_its_own_for_the_class(self):
+        """Tables by the formula; held-out rows by a network with these tables; one size for all is a special case."""
+        table = random_problem(3, 3, n_rows=40, max_arity=3, unseen=False).table
+        structure, features = learn_naive_bayes(table), table.vocabulary.features
+        rows, held = split_table(table, 3)[0]
+        counts = count_families(rows, structure)
+        tables = Estimation(BDeu(2.0), 2.0, 30.0, class_smoothing=0.5).tables(counts, "c")
+        shares = counts["c"].dense()
+        np.testing.assert_allclose(
+            tables["c"].values, (shares + 0.5 / len(shares)) / (shares.sum() + 0.5), rtol=1e-14
+        )
+        for name, expected in eap_tables(counts, 30.0).items():
+            assert name == "c" or np.array_equal(tables[name].values, expected.values)
+        codes, truth = np.stack([held.column(name) for name in features]), held.column("c")
+        logs = Posterior(tables, "c", features).log_posterior(codes)[np.arange(len(truth)), truth]
+        of_rows = HeldOut(rows, held, structure)
+        found = of_rows.with_class_ess(0.5).log_likelihoods(np.array([30.0]))
+        assert found == pytest.approx([held.weights @ logs], rel=1e-12)
+        one, left_out = np.array([7.0]), LeaveOneOut(table, structure)
+        np.testing.assert_array_equal(of_rows.with_class_ess(7.0).log_likelihoods(one), of_rows.log_likelihoods(one))
+        assert left_out.with_class_ess(7.0).log_likelihood(7.0) == left_out.log_likelihood(7.0)
+        assert left_out.with_class_ess(7.0).log_likelihood(3.0) != left_out.log_likelihood(3.0)
+
+    def test_the_class_keeps_its_own_in_files_draws_and_texts(self, tmp_path):
+        X, y = two_causes_frame(400, 40)
+        with pytest.warns(PredictedWorseWarning):
+            fitted = NaiveBayesClassifier().fit(X, y)
+        assert fitted.model_.estimation.class_smoothing == 1.0
+        frequencies = (np.bincount(y) + 0.5) / (len(y) + 1.0)
+        np.testing.assert_allclose(fitted.class_prior_, frequencies, rtol=1e-12)
+        fitted.save(tmp_path / "nb.json")
+        loaded = load(tmp_path / "nb.json")
+        assert loaded.model_.estimation == fitted.model_.estimation
+        np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+        assert loaded.merge(fitted.without_rows()).model_.estimation == fitted.model_.estimation
+        draws = fitted.model_.draw_tables(400, np.random.default_rng(0))
+        shares = np.array([draw.tables[fitted.vocabulary_.class_name].values for draw in draws])
+        spread = np.sqrt(frequencies.prod() / (len(y) + 2.0))
+        np.testing.assert_allclose(shares.mean(axis=0), frequencies, atol=4 * spread / np.sqrt(400))
+        np.testing.assert_allclose(shares.std(axis=0), spread, rtol=0.15)
+        assert "1 in that of the class" in sample_sizes(fitted)
+
     @pytest.mark.parametrize("n_rows", [400, 1500])
     def test_the_second_maximum_where_the_first_is_worse_than_the_class_frequencies(self, n_rows):
         """Two causes of 40 features: 0.1 is the best up to the total weight, but far worse than the frequencies."""
@@ -202,14 +250,17 @@ class TestHeldOut:
         nearer, value = best_held_out_smoothing(folds, most, 40)
         assert nearer < 1
         assert value < 1.3 * by_frequencies
-        best, value = second_held_out_smoothing(folds, most, 40)
+        best, own, value = second_held_out_smoothing(folds, most, 40)
         assert best > 5 * most
+        assert own in (None, 1.0)
         assert value > 1.03 * by_frequencies
         left_out = LeaveOneOut(table, structure)
         grid = np.geomspace(most, 40 * 30 * most, 120)
-        chosen = left_out.log_likelihood(second_smoothing(table, left_out))
-        assert chosen > 1.002 * max(map(left_out.log_likelihood, grid))
-        with pytest.warns(PredictedWorseWarning, match=r"so smoothing=[\d.e+]+ is used, with 0\.5"):
+        ess, own, chosen = second_smoothing(table, left_out)
+        assert chosen == (left_out if own is None else left_out.with_class_ess(own)).log_likelihood(ess)
+        alone = left_out.with_class_ess(1.0)
+        assert chosen > 1.002 * max(max(map(form.log_likelihood, grid)) for form in (left_out, alone))
+        with pytest.warns(PredictedWorseWarning, match=r"so smoothing=[\d.e+]+ is used, with 0\.[345]"):
             fitted = NaiveBayesClassifier().fit(*two_causes_frame(n_rows, 40))
         assert fitted.smoothing_ > 5 * most
         X, y = two_causes_frame(4000, 40, seed=1)
@@ -342,11 +393,14 @@ class TestFewRows:
         advised = (
             r"against 0\.\d+ nats.*of the 12 features.*Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead"
         )
-        for model in (NaiveBayesClassifier, TANClassifier, WeightedNaiveBayesClassifier):
+        by_frequencies = -(np.log(np.bincount(y) / len(y)) @ np.bincount(y)) / len(y)
+        for model in (NaiveBayesClassifier, TANClassifier):
             with pytest.warns(PredictedWorseWarning, match=advised):
-                model().fit(X, y)
+                fitted = model().fit(X, y)
+            assert -np.log(fitted.predict_proba(X)[np.arange(1200), y]).mean() < by_frequencies + 1e-3
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            WeightedNaiveBayesClassifier().fit(X, y)  # with the tables that this smoothing gives
             smooth = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y)
             TANClassifier(ess=1.0).fit(X, y)  # nothing was chosen
             RefittedClassifier(NaiveBayesClassifier()).fit(X, y)
