@@ -17,11 +17,19 @@ from anbexact.classifiers import (
     FixedStructureClassifier,
     NaiveBayesClassifier,
 )
-from anbexact.classifiers.choosing.frequencies import FOLDS, PredictedWorseWarning, later_corrected
+from anbexact.classifiers.choosing.frequencies import (
+    FOLDS,
+    PredictedWorseWarning,
+    compare_folds,
+    later_corrected,
+    smoothing_compared,
+)
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.datasets import load_dataset
-from anbexact.models import aode
+from anbexact.models import Structure, aode
+from anbexact.models.parameters.smoothing import LeaveOneOut
 from anbexact.tables.folds import split_table
+from anbexact.tables.table import DiscreteTable
 
 NOT_WORSE = {
     "FSANBClassifier": "selects hardly any feature",
@@ -158,3 +166,31 @@ def test_a_refit_is_compared_if_its_prior_was_chosen_by_cross_validation(l2):
         value = max(value for _, value in classifier.logit_.refitted.strength.tried)
         assert losses(found[0])[0] == pytest.approx(-value / len(y), abs=6e-4)
     assert len(found) == (l2 == "auto")
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_more_smoothing_is_taken_only_if_it_predicts_better_and_nothing_was_requested(fixed, monkeypatch):
+    X, y = noise()
+    table = DiscreteTable.from_frame(X, y)
+    structure = Structure.given("c", {"c": (), **dict.fromkeys(X, ("c",))})
+    left_out = LeaveOneOut(table, structure)
+    for second, better in ((1e5, True), (1e-3, False)):
+        assert (left_out.log_likelihood(second) > left_out.log_likelihood(0.1)) == better
+        monkeypatch.setattr("anbexact.classifiers.choosing.frequencies.second_smoothing", lambda *_, own=second: own)
+        with pytest.warns(PredictedWorseWarning) as found:
+            chosen = smoothing_compared(table, structure, 0.1, fixed=fixed)
+        assert chosen == (second if better and not fixed else 0.1)
+        usual = -left_out.log_likelihood(0.1) / left_out.weight
+        assert losses(found[0])[0] == pytest.approx(usual, abs=6e-4)
+        assert ("is used, with" in str(found[0].message)) == (chosen == second)
+
+
+@pytest.mark.parametrize(("gain", "taken"), [(1.0, True), (0.0, False), (-1.0, False)])
+def test_the_folds_take_more_smoothing_only_if_it_predicts_better(gain, taken):
+    X, y = noise()
+    table = DiscreteTable.from_frame(X, y)
+    value = -2.0 * len(y)
+    with pytest.warns(PredictedWorseWarning) as found:
+        second = compare_folds(table, split_table(table, FOLDS), value, lambda: (500.0, value + gain))
+    assert second == (500.0 if taken else None)
+    assert ("smoothing=500 is used" in str(found[0].message)) == taken

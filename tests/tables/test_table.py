@@ -92,6 +92,24 @@ class TestVocabulary:
         assert table.vocabulary.names == ("x0", "y")
         assert table.vocabulary.features == ("x0",)
 
+    @pytest.mark.parametrize(
+        ("labels", "kind"),
+        [
+            ([2, 10, -3], "i"),
+            ([2.5, 10.0, -3.0], "f"),
+            ([False, True], "b"),
+            (["10", "2", "a"], "U"),
+            ([2, "10"], "O"),
+            ([False, 2.5], "O"),
+        ],
+    )
+    def test_classes_are_sorted_by_value_and_keep_their_types(self, labels, kind):
+        series = pd.Series(labels[::-1], dtype=object)
+        vocabulary = DiscreteTable.from_frame(pd.DataFrame({"a": [0] * len(labels)}), series).vocabulary
+        expected = labels if len({*map(type, labels)}) > 1 else sorted(labels)
+        assert list(map(repr, vocabulary.classes.tolist())) == list(map(repr, expected))
+        assert vocabulary.classes.dtype.kind == kind
+
     def test_unknown_and_missing_cells(self):
         vocabulary = Vocabulary({"a": ("x", "y")})
         column = read_column(["y", "q", None, "x"], "a")

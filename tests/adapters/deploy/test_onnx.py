@@ -10,6 +10,7 @@ import pytest
 
 from anbexact import NaiveBayesClassifier, TANClassifier, UniversalMeasure
 from anbexact.adapters.deploy.onnx_graph import NO_INTEGER, at_most
+from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -176,6 +177,17 @@ def test_what_cannot_be_carried_is_named():
         with pytest.raises(error, match=message):
             to_onnx(made)
     assert to_onnx(NaiveBayesClassifier().fit(close, y), double=True).graph.input[0].name == "X"
+
+
+def test_a_row_that_is_impossible_whatever_its_class_has_no_prediction():
+    """A table with zeros says so, even if the class is not among its variables."""
+    X = pd.DataFrame({"a": ["u", "u", "u", "v", "v", "v"], "b": ["p", "p", "p", "q", "q", "q"]})
+    arcs = {"class": (), "a": ("class",), "b": ("a",)}
+    fitted = FixedStructureClassifier(arcs, parameters="ml").fit(X, ["x", "x", "y", "y", "y", "x"])
+    rows = pd.DataFrame({"a": ["u", "u", "v"], "b": ["p", "q", "q"]})
+    _, probabilities = fed(session(to_onnx(fitted, double=True)), rows)
+    assert np.isnan(probabilities).all(axis=1).tolist() == [False, True, False]
+    assert probabilities[[0, 2]] == pytest.approx(fitted.predict_proba(rows)[[0, 2]])
 
 
 def test_a_refused_cell_has_no_prediction():

@@ -596,6 +596,7 @@ class TestPrediction:
             refitted.to_classifier()
         closed = refitted.close()
         assert closed.closure.arcs == (("f0", "f1"),)
+        assert closed.refit(*problem.frame(), l2=1).closure == closed.closure
         network = closed.to_classifier()
         check_normalised(network)
         X = problem.frame()[0].astype(object)

@@ -15,11 +15,13 @@ from tiers import examples
 import anbexact.search.exact.ties as ties
 from anbexact import BDeu, learn_anb, learn_gbn, verify
 from anbexact._runtime.deadline import Deadline
+from anbexact.models.proof import Component, Duals
 from anbexact.scores import AIC, BIC, FNML, K2, LL, QNML
 from anbexact.search.exact import plan
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, pack
 from anbexact.search.exact.solution import first_optimum
+from anbexact.search.exact.tight_choices import tight_cases
 
 SCORES = [BDeu(0.1), BDeu(1.0), BDeu(10.0), K2(), LL(), AIC(), BIC(), QNML()]
 
@@ -203,6 +205,13 @@ class TestTheRule:
         for seed in range(40):
             lists = self.with_ties(seed, 5, 2)
             assert self.first_choice(lists) == self.by_brute_force(lists, 1e-9), seed
+
+    @pytest.mark.parametrize(("multiplier", "least"), [(2.0, [1]), (0.5, [])])
+    def test_only_multipliers_that_no_optimal_choice_can_lose_exclude(self, multiplier, least):
+        features = tuple(range(3))
+        proof = [Component(features, 0.0, Duals(((features, 1, multiplier),)))]
+        cases = tight_cases(proof, {j: j for j in features}, 0b111, [[0, 1], [0, 1], [0, 2]], 1.0)
+        assert [cluster for case in cases for cluster in case.clusters] == [(0b111, k) for k in least]
 
     def test_the_proof_saves_searches(self, monkeypatch):
         """A chain of features, whose arcs can all be reversed: only its ends can be last."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anbexact import AdditiveClassifier, NaiveBayesClassifier, RefittedClassifier
+from anbexact import AdditiveClassifier, NaiveBayesClassifier, PooledClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers.registry import named_classifiers, networks_of
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.datasets import load_iris, load_monks
@@ -16,7 +16,7 @@ from anbexact.models.model import Model
 from anbexact.plots import ArcProbabilityDisplay, InformationDisplay, NetworkDisplay, PoolDisplay, SampleSizeDisplay
 from anbexact.report import arc_report, feature_report, panel, report, stability_report
 from anbexact.show.notebook import html
-from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
+from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes, sizes_text
 from anbexact.show.report.plain import print_json
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -161,6 +161,28 @@ def test_what_takes_long_is_computed_only_where_it_is_shown(rows, capsys):
     print_learned(smooth)
     degrees = facts(smooth)["refit"]["effective_degrees_of_freedom"]
     assert f"{degrees:.1f} effective degrees of freedom" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"score_name": "BDeu", "smoothing": 2.0}, "equivalent sample size 2"),
+        ({"score_name": "BDs", "smoothing": 0.5}, "equivalent sample size 2, 0.5 in the tables"),
+        ({"score_name": "BIC", "smoothing": 0.5}, "equivalent sample size 0.5"),
+        ({"score_name": "BDeu", "parameters": "ml"}, "equivalent sample size 2, tables by ml"),
+        ({"score_name": "BIC", "parameters": "ml"}, "tables by ml"),
+    ],
+)
+def test_sample_sizes_are_named_where_something_depends_on_them(given, text):
+    assert sizes_text({"ess": 2.0, "smoothing": 2.0, "parameters": "eap", "structure": None, **given}) == text
+
+
+def test_the_classifier_knows_more_of_its_members_than_the_model(rows):
+    pool = PooledClassifier([("NB", NaiveBayesClassifier(n_jobs=1)), ("TAN", TANClassifier(n_jobs=1))]).fit(*rows)
+    members = facts(pool)["members"]
+    assert [member["outcome"] for member in members] == pool.members_["outcome"].tolist()
+    assert [member["log_loss"] for member in members] == pool.members_["log_loss"].tolist()
+    assert np.isfinite(pool.members_["log_loss"]).all()
 
 
 def test_tables_that_were_given_have_no_sample_sizes(rows, capsys):
