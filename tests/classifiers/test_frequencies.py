@@ -176,10 +176,12 @@ def test_more_smoothing_is_taken_only_if_it_predicts_better_and_nothing_was_requ
     left_out = LeaveOneOut(table, structure)
     for second, better in ((1e5, True), (1e-3, False)):
         assert (left_out.log_likelihood(second) > left_out.log_likelihood(0.1)) == better
-        monkeypatch.setattr("anbexact.classifiers.choosing.frequencies.second_smoothing", lambda *_, own=second: own)
+        tried = second, 1.0, left_out.with_class_ess(1.0).log_likelihood(second)
+        monkeypatch.setattr("anbexact.classifiers.choosing.frequencies.second_smoothing", lambda *_, own=tried: own)
         with pytest.warns(PredictedWorseWarning) as found:
-            chosen = smoothing_compared(table, structure, 0.1, fixed=fixed)
-        assert chosen == (second if better and not fixed else 0.1)
+            chosen, of_class = smoothing_compared(table, structure, 0.1, fixed=fixed)
+        taken = better and not fixed
+        assert (chosen, of_class) == ((second, 1.0) if taken else (0.1, None))
         usual = -left_out.log_likelihood(0.1) / left_out.weight
         assert losses(found[0])[0] == pytest.approx(usual, abs=6e-4)
         assert ("is used, with" in str(found[0].message)) == (chosen == second)
@@ -191,6 +193,6 @@ def test_the_folds_take_more_smoothing_only_if_it_predicts_better(gain, taken):
     table = DiscreteTable.from_frame(X, y)
     value = -2.0 * len(y)
     with pytest.warns(PredictedWorseWarning) as found:
-        second = compare_folds(table, split_table(table, FOLDS), value, lambda: (500.0, value + gain))
-    assert second == (500.0 if taken else None)
+        second = compare_folds(table, split_table(table, FOLDS), value, lambda: (500.0, None, value + gain))
+    assert second == ((500.0, None) if taken else None)
     assert ("smoothing=500 is used" in str(found[0].message)) == taken

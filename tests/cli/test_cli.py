@@ -679,7 +679,7 @@ def test_aode_has_no_structure_to_print(capsys):
     assert (code, err) == (0, "")
     assert "averaged one-dependence estimators (AODE), equivalent sample size 2" in out
     assert "monk and one feature -> every other feature, averaged over 6" in out
-    assert "17 of 17 states, those of training weight 1 or more" in out
+    assert "17 of 17 states of the one feature are used, those with training weight 1 or more" in out
     X, y = load_monks(1)
     expected = AODEClassifier(ess=2.0).fit(X, y)
     assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
