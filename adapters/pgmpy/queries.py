@@ -52,10 +52,11 @@ def class_posterior(
     class_name : Hashable, optional
         The node whose posterior is computed; for a classifier, the default is its class.
     evidence : mapping of node to state, optional
-        The observed values; you can pass a row of a frame (a pandas Series). A missing value is not evidence: leave
-        its node out. For a pgmpy network, they are states, or raw values that are covered by the cut points and
-        groups of a network from :func:`to_pgmpy` (see :func:`states_of`). A classifier expects values as in tables,
-        and cuts and encodes them as in ``predict`` (for its own class, its ``query`` does the same).
+        The observed values; you can pass a row of a frame (a pandas Series). A missing value is the state of missing
+        cells if the node has one; otherwise it is not evidence: leave its node out. For a pgmpy network, they are
+        states, or raw values that are covered by the cut points and groups of a network from :func:`to_pgmpy` (see
+        :func:`states_of`). A classifier expects values as in tables, and cuts and encodes them as in ``predict`` (for
+        its own class, its ``query`` does the same).
 
     Returns
     -------
@@ -235,10 +236,11 @@ def _evidence_codes(
             raise ValueError(
                 f"{state!r} is not a state of node {name!r}; its states are {list(states[name])}"
             ) from None
-        except KeyError:  # a value that the network's cut points or groups cover
-            if is_missing(state):
+        except KeyError:  # a missing cell, or a value that the network's cut points or groups cover
+            read = states_of(network, pd.DataFrame({name: [state]}, dtype=object)).iloc[0, 0]
+            if is_missing(read):
                 raise ValueError(f"the value of {name!r} is missing ({state!r}): leave the node out") from None
-            codes[name] = places[states_of(network, pd.DataFrame({name: [state]})).iloc[0, 0]]
+            codes[name] = places[read]
     return codes
 
 

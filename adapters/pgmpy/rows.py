@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact.adapters.pgmpy.networks import CUT_POINTS, GROUPS, OWN_MISSING, QUANTITIES, read_network
-from anbexact.tables.cuts import Cuts
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.prediction import in_vocabulary
@@ -86,33 +85,37 @@ def _states_of_column(
     """Return the states of the cells of a column; None for missing cells of a node that has no state for them."""
     node: Hashable = str(column.name)
     own_missing = {node} & set(network.graph.get(OWN_MISSING, ()))
-    cuts: dict[Hashable, Cuts] = {}
-    if node in network.graph.get(CUT_POINTS, {}) and not _are_states(column, states):
-        cuts = {node: np.asarray(network.graph[CUT_POINTS][node])}
-    vocabulary = Vocabulary(
-        {node: states},
-        quantities=_of_node(network, QUANTITIES, node),
-        groups=_of_node(network, GROUPS, node),
-        own_missing=own_missing,
-    )
-    (read,) = in_vocabulary([column], vocabulary, cuts)
-    codes = vocabulary.encode(read)
-    strange = np.flatnonzero(codes == UNKNOWN)
-    if len(strange):
-        value = column.values()[int(strange[0])]
-        raise ValueError(f"{value!r} is not a state of node {node!r}; its states are {list(states)}")
     missing = len(states) - 1 if own_missing else -1
+    codes = _codes_of_states(column, states)
+    if codes is None:
+        cuts = {name: np.asarray(own) for name, own in _of_node(network, CUT_POINTS, node).items()}
+        vocabulary = Vocabulary(
+            {node: states},
+            quantities=_of_node(network, QUANTITIES, node),
+            groups=_of_node(network, GROUPS, node),
+            own_missing=own_missing,
+        )
+        (read,) = in_vocabulary([column], vocabulary, cuts)
+        codes = vocabulary.encode(read)
+        strange = np.flatnonzero(codes == UNKNOWN)
+        if len(strange):
+            value = column.values()[int(strange[0])]
+            raise ValueError(f"{value!r} is not a state of node {node!r}; its states are {list(states)}")
     named = np.empty(len(states) + 1, dtype=object)
     named[:-1] = states
     named[-1] = None
     return np.asarray(named[np.where(codes < 0, missing, codes)])
 
 
-def _are_states(column: Column, states: tuple[Any, ...]) -> bool:
-    """Whether all cells that are not missing are states, such as names of intervals."""
-    known = set(states)
-    values = [value for value, gone in zip(column.values(), column.missing, strict=True) if not gone]
-    return bool(values) and all(isinstance(value, str) and value in known for value in values)
+def _codes_of_states(column: Column, states: tuple[Any, ...]) -> npt.NDArray[Any] | None:
+    """Return the codes of a column of states, such as names of intervals and groups; None if it has other values."""
+    codes, values = column.coded
+    places = {(type(state), state): code for code, state in enumerate(states)}
+    lookup = [places.get((type(value), value)) for value in values]
+    observed = np.unique(codes[codes >= 0]).tolist()
+    if not observed or any(lookup[code] is None for code in observed):
+        return None
+    return np.array([*(-1 if code is None else code for code in lookup), -1])[codes]
 
 
 def _of_node(network: DiscreteBayesianNetwork, kept: str, node: Hashable) -> dict[Hashable, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from scipy.optimize import brentq
 from scipy.special import log_softmax
 from scipy.stats import chi2
@@ -24,8 +24,16 @@ LONGEST_STEP = 5.0
 """Maximum change of a coefficient, in nats, in a step: far from the maximum, the quadratic approximation is poor."""
 STATIONARY = 1e-10
 """Squared Newton decrement, in nats, below which a fit ends: twice the gain that a further step promises."""
+MOST_FALL = 0.5
+"""A step is too long if the slope at its end falls by more than this part of the slope at its start, which rises.
+
+The information can be half the curvature of ``ℓ*`` or less. A full step then leads to the other side of the maximum,
+where ``ℓ*`` is as high as before.
+"""
 HALVINGS = 40
 """Maximum number of times that a step is halved."""
+APPROACHES = 6
+"""How often a step of a profile is halved where the information is singular; beyond, ``ℓ*`` is minus infinity."""
 FARTHEST = 60.0
 """Absolute value, in nats, beyond which the end of an interval counts as infinite."""
 
@@ -98,8 +106,11 @@ class FirthProblem:
     def value(self, beta: Floats) -> float:
         """Return ``ℓ*``, in nats, total; minus infinity where the information is singular."""
         proba, likelihood = self._proba(beta)
-        sign, log_determinant = np.linalg.slogdet(self._information(proba))
-        return likelihood + 0.5 * float(log_determinant) if sign > 0 else -np.inf
+        try:
+            factor = np.linalg.cholesky(self._information(proba))
+        except np.linalg.LinAlgError:
+            return -np.inf
+        return likelihood + float(np.log(np.diag(factor)).sum())
 
     def slope(self, beta: Floats) -> tuple[float, Floats, Floats]:
         """Return ``ℓ*``, its gradient, and the Fisher information.
@@ -110,8 +121,8 @@ class FirthProblem:
         proba, likelihood = self._proba(beta)
         information = self._information(proba)
         s, p = self.n_contrasts, self.n_columns
-        factor = cho_factor(information, lower=True)
-        inverse = cho_solve(factor, np.eye(s * p)).reshape(s, p, s, p)
+        factor = np.linalg.cholesky(information)
+        inverse = cho_solve((factor, True), np.eye(s * p)).reshape(s, p, s, p)
         of_blocks = np.einsum("tj,ajck,tk->tac", self.design, inverse, self.design, optimize=True)
         diagonal = np.einsum("taa->ta", of_blocks)
         crossed = np.einsum("tac,tc->ta", of_blocks, proba)
@@ -120,7 +131,7 @@ class FirthProblem:
         change = proba * (diagonal - mean[:, None] - 2 * crossed + 2 * square[:, None])
         of_rows = self.weights[:, 1:] - self.totals[:, None] * proba + 0.5 * self.totals[:, None] * change
         gradient = (self.design.T @ of_rows).T.ravel()
-        value = likelihood + float(np.log(np.diag(factor[0])).sum())
+        value = likelihood + float(np.log(np.diag(factor)).sum())
         return value, gradient, information
 
     def maximise(self, start: Floats, free: Bools | None = None) -> tuple[Floats, float, int, bool]:
@@ -139,16 +150,19 @@ class FirthProblem:
             if float(own @ move) < STATIONARY:
                 return beta, value, step, True
             move *= min(1.0, LONGEST_STEP / np.abs(move).max())
+            rise = float(own @ move)
             for _ in range(HALVINGS):
                 tried = beta.copy()
                 tried[places] += move
                 if self.value(tried) > value - 1e-12 * abs(value):
-                    break
-                move /= 2
+                    found = self.slope(tried)
+                    if float(found[1][places] @ move) > -MOST_FALL * rise:
+                        break
+                move, rise = move / 2, rise / 2
             else:
                 return beta, value, step, False
             beta = tried
-            value, gradient, information = self.slope(beta)
+            value, gradient, information = found
         return beta, value, MOST_STEPS, False
 
     def fit(self) -> FirthFit:
@@ -179,10 +193,15 @@ class FirthProblem:
         free[place] = False
         latest = best.copy()
 
-        def deviance(value: float) -> float:
+        def deviance(value: float, halvings: int = APPROACHES) -> float:
             nonlocal latest
             start = latest.copy()
             start[place] = value
+            if self.value(start) == -np.inf:  # too far away: let the other coefficients follow on the way
+                half = (float(latest[place]) + value) / 2
+                if not halvings or deviance(half, halvings - 1) == np.inf:
+                    return np.inf
+                return deviance(value, halvings - 1)
             latest, found, _, _ = self.maximise(start, free)
             return 2 * (fit.penalised - found)
 
@@ -198,9 +217,16 @@ class FirthProblem:
 
 def _crossing(deviance: Callable[[float], float], centre: float, step: float, quantile: float) -> float:
     """Return where the deviance reaches a quantile on one side of its minimum; the sign of ``step`` says which."""
+    known = {centre: -quantile}
+
+    def excess(value: float) -> float:
+        if value not in known:  # computed again, from another start, it could differ in its last digits
+            known[value] = deviance(value) - quantile
+        return known[value]
+
     near, far = centre, centre + 2 * step
-    while deviance(far) < quantile:
+    while excess(far) < 0:
         if abs(far) > FARTHEST:
             return float(np.copysign(np.inf, step))
         near, far = far, far + 2 * (far - near)
-    return float(brentq(lambda value: deviance(value) - quantile, near, far, xtol=1e-8, rtol=1e-10))
+    return float(brentq(excess, near, far, xtol=1e-8, rtol=1e-10))

@@ -46,7 +46,7 @@ def read_coefficients(model: LogitModel, coefficients: Any) -> Floats:
             f"the columns must be the classes other than the first, {classes!r}, not {list(frame.columns)!r}: "
             f"coefficients are log odds against {model.classes_.tolist()[0]!r}"
         )
-    frame = frame.set_axis(columns, axis=1)[classes]
+    frame = frame.iloc[:, [columns.index(label) for label in classes]]  # not [classes]: booleans would choose rows
     place = dict(zip(model.terms.index, count()))
     unknown = [name for name in frame.index if name not in place]
     if unknown:

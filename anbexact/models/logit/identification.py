@@ -55,17 +55,29 @@ def identified(model: LogitModel) -> npt.NDArray[np.bool_]:
 
 
 def independent_columns(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return which columns are not linear combinations of earlier ones, shape (columns,)."""
-    n_terms = matrix.shape[1]
-    kept = np.zeros(n_terms, dtype=bool)
-    gram = matrix.T @ matrix
-    factor = np.zeros((n_terms, n_terms))  # of the kept columns' Gram matrix, by Cholesky, row by row
+    """Return which columns are not linear combinations of earlier ones, shape (columns,).
+
+    Raises
+    ------
+    MemoryError
+        If the products of all pairs of columns that are not 0 in all rows would take more than 1 GB.
+    """
+    kept = np.zeros(matrix.shape[1], dtype=bool)
+    shown = np.flatnonzero(matrix.any(axis=0))
+    if (needed := 8 * len(shown) ** 2) > MOST_DESIGN:
+        raise MemoryError(
+            f"{len(shown):,} terms occur in these rows, and the products of their columns would take "
+            f"{human_bytes(needed)}, more than the {human_bytes(MOST_DESIGN)} set aside for them"
+        )
+    columns = matrix[:, shown]
+    gram = columns.T @ columns
+    factor = np.zeros((min(columns.shape), len(shown)))  # of the kept columns' Gram matrix, by Cholesky, row by row
     rank = 0
-    for j in range(n_terms):
+    for j, term in enumerate(shown.tolist()):
         own = gram[j, j]
         rest = own - float(factor[:rank, j] @ factor[:rank, j])
-        if rest > DEPENDENT * max(own, 1.0):
+        if rank < len(factor) and rest > DEPENDENT * max(own, 1.0):
             factor[rank, j:] = (gram[j, j:] - factor[:rank, j] @ factor[:rank, j:]) / np.sqrt(rest)
-            kept[j] = True
+            kept[term] = True
             rank += 1
     return kept

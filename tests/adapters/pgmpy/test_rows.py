@@ -109,6 +109,20 @@ def test_missing_cells_are_no_evidence_unless_they_are_a_state(learned):
     assert set(own[rows["colour"].isna()]) == {"(missing)"}
 
 
+def test_the_state_of_missing_cells_stays_and_is_evidence():
+    X, y = mixed()
+    X = X.mask(np.random.default_rng(2).random((80, 5)) < 0.2)
+    classifier = TANClassifier(ess=2.0, handle_missing="own_state").fit(X, y)
+    network, states = classifier.network_, states_of(classifier.network_, X)
+    assert states.eq("(missing)").to_numpy().tolist() == X.isna().to_numpy().tolist()
+    pd.testing.assert_frame_equal(states_of(network, states), states)
+    for name in X:
+        expected = classifier.query({name: None})
+        for value in (None, np.nan, "(missing)"):
+            np.testing.assert_allclose(class_posterior(network, "ill", {name: value}), expected, atol=1e-12)
+    np.testing.assert_allclose(class_posterior(network, "ill", X.iloc[3]), classifier.query(X.iloc[3]), atol=1e-12)
+
+
 def test_refusals():
     X, y = load_monks(1)
     network = NaiveBayesClassifier(ess=1.0).fit(X, y).network_

@@ -20,6 +20,7 @@ from anbexact import NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris, load_tic_tac_toe
+from anbexact.models.logit import identification
 from anbexact.models.logit.firth import FirthProblem
 
 ENDOMETRIAL = """
@@ -172,6 +173,17 @@ class TestGivenCoefficients:
         for name, table in same.to_classifier().conditional_tables_.items():
             np.testing.assert_allclose(table.values, model.network.tables[name].values, atol=1e-9)
 
+    @pytest.mark.parametrize("labels", [[False, True], [0, 1], [-1.0, 2.0], ["no", "yes"]])
+    def test_classes_of_any_type(self, labels):
+        X, y = load_tic_tac_toe()
+        y = np.array(labels)[(y == y.iloc[0]).astype(int)]
+        model = to_logit(TANClassifier(ess=1.0).fit(X, y))
+        lasso = model.to_mnlogit(X, y).fit_regularized(alpha=50.0, disp=False)
+        for found in (model.to_frame(), model.to_frame().rename(columns=str), lasso):
+            own = model.with_coefficients(found)
+            expected = lasso.predict() if found is lasso else model.predict_proba(X)
+            np.testing.assert_allclose(own.predict_proba(X), expected, rtol=0, atol=1e-9)
+
     def test_terms_that_are_not_named_have_none(self):
         X, y = load_iris()
         model = to_logit(NaiveBayesClassifier(ess=1.0).fit(X, y))
@@ -251,6 +263,43 @@ class TestFirth:
         steps = 1e-5 * np.eye(beta.size)
         numeric = [(value(elsewhere + step) - value(elsewhere - step)) / 2e-5 for step in steps]
         np.testing.assert_allclose(problem.slope(elsewhere)[1], numeric, atol=1e-6)
+
+    @pytest.mark.parametrize("seed", [22, 44, 93])
+    def test_a_step_does_not_lead_to_and_fro_beyond_the_maximum(self, seed):
+        """The information is about half the curvature here."""
+        rng = np.random.default_rng(seed)
+        design = np.column_stack([np.ones(12), rng.random((12, 4)) < 0.3]).astype(float)
+        classes = (design[:, 1] > 0) | (rng.random(12) < 0.15)
+        weights = np.zeros((12, 2))
+        weights[np.arange(12), classes.astype(int)] = rng.integers(1, 4, 12)
+        problem, value = FirthProblem(design, weights), penalised(design, weights)
+        found = problem.fit()
+        assert found.converged
+        assert found.iterations < 100
+        slow = minimize(lambda beta: -value(beta), np.zeros(5), method="BFGS", options={"gtol": 1e-7})
+        assert found.penalised == pytest.approx(-slow.fun, abs=1e-7)
+        for place in range(5):
+            lower, upper, _ = problem.profile(found, place, 0.95)
+            assert lower < found.coefficients[place, 0] < upper
+
+    def test_terms_that_no_row_shows_cost_no_memory(self):
+        """Ten rows show few of the terms of families with four parents."""
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({name: rng.integers(0, 8, 10).astype(str) for name in "abcde"})
+        states = {name: list(map(str, range(8))) for name in "abcde"}
+        arcs = {"class": (), "a": ("class",), "b": ("class", "a"), "c": ("class", "a", "b")}
+        arcs |= {"d": ("class", "a", "b", "c"), "e": ("class", "a", "b", "c")}
+        fitted = FixedStructureClassifier(arcs, categories=states).fit(X, [0, 1] * 5)
+        model = to_logit(fitted)
+        assert len(model.terms) > 7_000
+        shown = (model.design(X, redundant=True) != 0).any()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(identification, "MOST_DESIGN", 8 * int(shown.sum()) ** 2)
+            kept = model.to_mnlogit(X, [0, 1] * 5).exog_names
+            assert len(kept) == np.linalg.matrix_rank(model.design(X, redundant=True))
+            patch.setattr(identification, "MOST_DESIGN", 8 * int(shown.sum()) ** 2 - 1)
+            with pytest.raises(MemoryError, match="terms occur in these rows, and the products of their columns"):
+                model.firth(X, [0, 1] * 5)
 
     def test_intervals_are_those_of_the_profile(self):
         rng = np.random.default_rng(4)
