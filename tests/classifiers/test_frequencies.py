@@ -32,10 +32,12 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 NOT_WORSE = {
+    "AveragedNaiveBayesClassifier": "takes over the smoothing by which naive Bayes predicts the frequencies",
     "FSANBClassifier": "selects hardly any feature",
     "FSSJClassifier": "selects hardly any feature",
     "SelectiveKDBClassifier": "selects hardly any feature",
     "PooledClassifier": "gives its members little weight",
+    "WeightedNaiveBayesClassifier": "takes over the smoothing by which naive Bayes predicts the frequencies",
 }
 """Predict no worse than the frequencies, by a cross-validation of the whole fit."""
 JUDGED_BY_ITS_ROWS = {
