@@ -195,15 +195,19 @@ class FirthProblem:
 
         def deviance(value: float, halvings: int = APPROACHES) -> float:
             nonlocal latest
-            start = latest.copy()
-            start[place] = value
-            if self.value(start) == -np.inf:  # too far away: let the other coefficients follow on the way
+            found = []
+            for origin in (latest, best):  # ``ℓ*`` can have several maxima
+                start = origin.copy()
+                start[place] = value
+                if self.value(start) > -np.inf:
+                    found.append(self.maximise(start, free))
+            if not found:  # too far away: let the other coefficients follow on the way
                 half = (float(latest[place]) + value) / 2
                 if not halvings or deviance(half, halvings - 1) == np.inf:
                     return np.inf
                 return deviance(value, halvings - 1)
-            latest, found, _, _ = self.maximise(start, free)
-            return 2 * (fit.penalised - found)
+            latest, highest, _, _ = max(found, key=lambda maximum: maximum[1])
+            return 2 * (fit.penalised - highest)
 
         quantile = float(chi2.ppf(level, 1))
         width = float(np.sqrt(fit.covariance[place, place]))
