@@ -18,7 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.whole import all_or_nothing
-from anbexact.classifiers.choosing.sample_size import PLAIN, Learn, Learned, Learner, Validation, learn_structure
+from anbexact.classifiers.choosing.sample_size import (
+    PLAIN,
+    Learn,
+    Learned,
+    Learner,
+    Search,
+    Validation,
+    learn_structure,
+)
 from anbexact.classifiers.choosing.table_strengths import Split, chosen_strengths, time_for_structure
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
@@ -76,8 +84,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         conditional tables. ``"auto"`` chooses, for BDeu, a value that gives the data a high marginal likelihood with
         the learned structure; for other scores it is 1, with ``smoothing="auto"``. With a total weight below 1,000,
         the choice is cross-validated against 1. This takes two to five searches, and up to eleven more with few rows.
-        Where an exact search would take more than half a second, these searches are limited to two feature parents,
-        and one exact search follows. See :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and
+        Where an exact search would take more than a few milliseconds, hill climbing takes its place in these
+        choices, and one exact search follows. See
+        :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and
         ``docs/background/equivalent-sample-size.md``. The papers use 1.0.
     missing_class : {"error", "em"}, default "error"
         How rows without a class are treated in training: they are refused, or used for learning by expectation
@@ -223,7 +232,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
 
     def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:
         """Return a function that learns the structure again from some of the rows."""
-        return self._rehearsal(table) if learned.learn == self._learn else learned.learn
+        return learned.search.rehearse
 
     def _estimated(
         self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation
@@ -251,20 +260,17 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
         learner = Learner(
-            self._learn, self._rehearsal(table), self.score_of, chooses_ess, chooses_smoothing and smooths,
-            smooths and self._relearns, *self._alternatives(table), validation=validation,
+            *self._searches(table), self.score_of, chooses_ess, chooses_smoothing and smooths,
+            smooths and self._relearns, validation=validation,
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
         return partial(learn_structure, table, learner, ess, smoothing, time_limit=getattr(self, "time_limit", None))
 
-    def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
-        """Return alternative searches with fewer parents for few rows, and whether the rehearsal suffices."""
-        return (), False
-
-    def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
-        """Return a function that learns structures which only serve to choose equivalent sample sizes."""
-        return self._learn
+    def _searches(self, table: DiscreteTable) -> tuple[Search, tuple[Search, ...]]:  # may depend on the table
+        """Return the search for structures, and the searches that are compared if there are few rows."""
+        search = Search(self._learn, self._learn)
+        return search, (search,)
 
     def without_rows(self) -> Self:
         """Return a copy with the same states, cut points, arcs and sample sizes whose counts are all zero.

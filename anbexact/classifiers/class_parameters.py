@@ -76,12 +76,13 @@ class MinimalClassParametersClassifier(ExactClassifier):
     1.0
     """
 
+    _below_class = False
     _search = staticmethod(learn_mcp)  # type: ignore[assignment]  # its limits are keyword arguments
 
     def _search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
     ) -> Structure:
-        """Return the best general network with few parents, which only serves to choose equivalent sample sizes."""
+        """Return the best general network with few parents, for rows that are not in memory."""
         return learn_gbn(table, score, **self._limits(max_parents, time_limit))
 
     @property

@@ -125,7 +125,7 @@ class LearnedFromGaps:
                 warnings.simplefilter("ignore", UserWarning)  # given for the last tables
                 return estimation.tables(counts, self._table.vocabulary.class_name)
 
-        m_step = MStep(learned.learn, score, estimate, learned.smoothing if rule == "eap" else 0.0)
+        m_step = MStep(learned.search.learn, score, estimate, learned.smoothing if rule == "eap" else 0.0)
         return climb(self._expectation, start, first, m_step, patience, self._deadline, self._progress)
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:

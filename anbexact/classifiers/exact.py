@@ -10,7 +10,7 @@ from typing import Any
 from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.choosing.limits import affordable_limit
-from anbexact.classifiers.choosing.sample_size import Learn
+from anbexact.classifiers.choosing.sample_size import Learn, Search
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
@@ -21,20 +21,27 @@ from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.constraints import most_required_parents
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import affordable_parents
+from anbexact.search.greedy.from_forest import climb_from_forest
 from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
-REPEATED_SEARCH_SECONDS = 0.5
+QUICK_SECONDS = 0.004
 """Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent
-sample sizes; beyond, structures with few parents choose them."""
+sample sizes and limits on parents; beyond, hill climbing takes its place, which takes about ten milliseconds."""
+AFFORDABLE_SECONDS = 0.5
+"""Estimated processor seconds of a search over all sets of features up to which few rows may have as many parents as
+they like; beyond, the limit is one of those that cross-validation compares."""
 FEW_PARENTS = 2
-"""Limit on parents in repeated searches that would otherwise not be quick."""
+"""Largest limit on parents that cross-validation compares."""
 MANY_FEATURES = 27
-"""Features beyond which repeated searches allow one parent: with two, a search may take a minute."""
+"""Features beyond which this limit is one: with two, an exact search may take a minute."""
 
 
 class ExactClassifier(ExactParameters, NetworkClassifier):
     """A network whose structure an exact search finds and proves optimal. Subclasses define the search."""
+
+    _below_class = True
+    """Whether the class is a parent of every feature."""
 
     @abstractmethod
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
@@ -61,21 +68,35 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         limit: Any = self.max_parents
         return None if isinstance(limit, str) and limit == "auto" else limit
 
-    def _rehearsal(self, table: DiscreteTable) -> Learn:
-        """Return a search over structures with few parents if the search over all may take long."""
-        fewest = max(_few_parents(table), most_required_parents(self.required_edges))
-        if _is_quick(table) or fewest >= (inf if self._most_parents is None else self._most_parents):
-            return self._learn
-        return _Limited(self, fewest)
-
-    def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:
+    def _searches(self, table: DiscreteTable) -> tuple[Search, tuple[Search, ...]]:
+        seconds, fewest = _seconds(table), most_required_parents(self.required_edges)
+        few = FEW_PARENTS if _n_searched(table) <= MANY_FEATURES else 1
+        own = Search(self._learn, self._rehearsal(table, seconds, max(few, fewest)))
         if self._most_parents is not None or self.max_parents is None:
-            return (), False
-        needed = max(1, most_required_parents(self.required_edges))
-        quick = _is_quick(table)
-        few = _few_parents(table)
-        limits = [limit for limit in range(few, needed - 1, -1) if quick or limit < few]
-        return tuple(_Limited(self, limit) for limit in limits), not quick
+            return own, (own,)
+        limits = range(few, max(1, fewest) - 1, -1)
+        fewer = tuple(Search(_Limited(self, most), self._rehearsal(table, seconds, most, most)) for most in limits)
+        import os
+        v=os.environ.get("VAR","")
+        if v=="A" and seconds<.5: fewer=tuple(Search(_Limited(self, most), _Limited(self,most)) for most in limits); own=Search(self._learn,self._learn)
+        if v=="C" and seconds<.5: return own, tuple(Search(_Limited(self, most), _Limited(self,most)) for most in limits)
+        if v=="D": return own, fewer
+        return own, (own, *fewer) if seconds <= AFFORDABLE_SECONDS or not fewer else fewer
+
+    def _rehearsal(self, table: DiscreteTable, seconds: float, few: int, most: int | None = None) -> Learn:
+        """Return a quick search for structures that only serve to choose something.
+
+        ``most`` is a limit on parents, None for the classifier's own. With many features, or rows that are not in
+        memory, there are at most ``few``.
+        """
+        limit = self._most_parents if most is None else most
+        if seconds <= QUICK_SECONDS:
+            return self._learn if most is None else _Limited(self, most)
+        if isinstance(table, CountedTable):
+            return _Limited(self, few if limit is None else min(few, limit))
+        if limit is None and _n_searched(table) > MANY_FEATURES:
+            limit = few
+        return _Climbing(self, limit)
 
     def _search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
@@ -107,22 +128,33 @@ class _Limited:
         return self.classifier._search_within(table, score, self.max_parents, time_limit)
 
 
+@dataclass(frozen=True)
+class _Climbing:
+    """Hill climbing in place of the search of a classifier, with at most ``max_parents`` parents of a variable."""
+
+    classifier: ExactClassifier
+    max_parents: int | None
+
+    def __call__(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        """Return a structure that scores nearly as high; see :meth:`NetworkClassifier._learn`."""
+        limits = self.classifier._limits(self.max_parents, time_limit)
+        del limits["memory_limit"], limits["progress"]  # it needs little memory, and takes milliseconds
+        names = set(table.vocabulary.names)  # FSANBClassifier searches among some of the features
+        limits["forbidden"] = [edge for edge in self.classifier.forbidden_edges if names.issuperset(edge)]
+        return climb_from_forest(table, score, below_class=self.classifier._below_class, **limits)
+
+
 def _n_searched(table: DiscreteTable) -> int:
     """Return the number of features with two or more states."""
     return sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
 
 
-def _few_parents(table: DiscreteTable) -> int:
-    """Return the limit on parents of repeated searches, for cases in which a search without a limit is not quick."""
-    return FEW_PARENTS if _n_searched(table) <= MANY_FEATURES else 1
-
-
-def _is_quick(table: DiscreteTable) -> bool:
-    """Whether a search over all sets of features is quick enough to be repeated."""
+def _seconds(table: DiscreteTable) -> float:
+    """Return the estimated processor seconds of a search over all sets of features."""
     if isinstance(table, CountedTable):
-        return False
+        return inf
     n_costed = min(max(_n_searched(table), 1), MOST_FEATURES)
-    return lattice_cost(n_costed, len(table.weights)).seconds <= REPEATED_SEARCH_SECONDS
+    return lattice_cost(n_costed, len(table.weights)).seconds
 
 
 @parameter_group
@@ -251,4 +283,5 @@ class GBNClassifier(MeasuredExactClassifier):
     1.0
     """
 
+    _below_class = False
     _search = staticmethod(learn_gbn)  # type: ignore[assignment]  # its limits are keyword arguments

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.choosing.frequencies import smoothing_compared
-from anbexact.classifiers.choosing.sample_size import PLAIN, Learn, Learned, Validation
+from anbexact.classifiers.choosing.sample_size import PLAIN, Learn, Learned, Search, Validation
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
@@ -148,6 +148,8 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         self.log_bayes_factors_ = found.log_bayes_factors
         structure, ess = found.structure, found.network_ess
         learn = partial(self._learn_chosen, found.ess, found.threshold)
+        plain, _ = self._searches(table)
+        search = Search(learn, partial(self._selected_structure, plain.rehearse))
         if isinstance(self.smoothing, str):
             smoothing = best_smoothing(table, structure)
         else:
@@ -155,11 +157,8 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         if validation is PLAIN and self.parameters == "eap":
             fixed = not isinstance(self.smoothing, str)
             smoothing, own = smoothing_compared(table, structure, smoothing, fixed=fixed)
-            return Learned(structure, ess, smoothing, learn, own)
-        return Learned(structure, ess, smoothing, learn)
-
-    def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:
-        return partial(self._selected_structure, self._rehearsal(table))
+            return Learned(structure, ess, smoothing, search, own)
+        return Learned(structure, ess, smoothing, search)
 
     def _selected_structure(
         self, learn: Learn, table: DiscreteTable, score: Score, time_limit: float | None

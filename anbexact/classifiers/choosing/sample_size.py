@@ -63,38 +63,48 @@ PLAIN = Validation()
 
 
 @dataclass(frozen=True)
-class Learner:
-    """How a classifier learns structures, and what remains to be chosen.
+class Search:
+    """A search for structures.
 
     Attributes
     ----------
     learn : callable
         ``learn(table, score, seconds)`` returns the structure to be used.
     rehearse : callable
-        The same, for structures that only serve to choose equivalent sample sizes: a quicker search where ``learn``
-        may take long.
+        The same, for structures that only serve to choose something: a quicker search if ``learn`` may take long.
+    """
+
+    learn: Learn
+    rehearse: Learn
+
+
+@dataclass(frozen=True)
+class Learner:
+    """How a classifier learns structures, and what remains to be chosen.
+
+    Attributes
+    ----------
+    search : Search
+        The search that is used if structures are not learned again in folds.
+    compared : tuple of Search
+        The searches of which one is used otherwise: the first, unless one of the others, which allow fewer and fewer
+        parents, predicts better.
     score : callable
         Takes an equivalent sample size and returns the score, which may ignore it.
     chooses_ess, chooses_smoothing : bool
         Whether the equivalent sample size of the score, and that of the tables, is to be chosen.
     validates : bool
         Whether structures may be learned again in folds of the rows.
-    fewer : tuple of callables
-        Like ``rehearse``, with fewer and fewer parents: alternatives for few rows.
-    settles_for_rehearsal : bool
-        Whether, with few rows, the structure that ``rehearse`` returns is used.
     validation : Validation
         How rows are held out.
     """
 
-    learn: Learn
-    rehearse: Learn
+    search: Search
+    compared: tuple[Search, ...]
     score: Callable[[float], Score]
     chooses_ess: bool
     chooses_smoothing: bool
     validates: bool
-    fewer: tuple[Learn, ...] = ()
-    settles_for_rehearsal: bool = False
     validation: Validation = PLAIN
 
 
@@ -108,7 +118,7 @@ class Learned:
     structure: Structure
     ess: float
     smoothing: float
-    learn: Learn
+    search: Search
     class_smoothing: float | None = None
 
 
@@ -152,35 +162,34 @@ def learn_structure(
         If the held-out rows are predicted worse than by the frequencies of the classes with usual smoothing.
     """
     if not (learner.chooses_ess or learner.chooses_smoothing):
-        structure = learner.learn(table, learner.score(ess), time_limit)
-        return Learned(structure, ess, ess if smoothing is None else smoothing, learner.learn)
+        structure = learner.search.learn(table, learner.score(ess), time_limit)
+        return Learned(structure, ess, ess if smoothing is None else smoothing, learner.search)
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
     few = learner.validates and table.weight_sum < FEW_ROWS
-    rehearses = learner.rehearse != learner.learn
-    n_folds = FOLDS * (1 + learner.chooses_ess + len(learner.fewer)) if few else 0
+    search = learner.compared[0] if few else learner.search
+    n_folds = FOLDS * (learner.chooses_ess + len(learner.compared)) if few else 0
     at_most = (MOST_SEARCHES + few if learner.chooses_ess else 0) + n_folds + 1
     with abandonable(), heard_once(), several_searches(at_most):
-        choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearses else deadline
+        rehearsed = search.rehearse != search.learn
+        choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearsed else deadline
         found: dict[float, Structure | None] = {ess: None}
         if learner.chooses_ess:
-            first = learner.rehearse(table, BDeu(START_ESS), seconds_left(choosing))
+            first = search.rehearse(table, BDeu(START_ESS), seconds_left(choosing))
             _announce(deadline, n_folds + 2)
-            found = _candidates(table, learner, ess, first, choosing)
-        choice = _Choice(learner.rehearse, next(iter(found)), smoothing)
+            other = learner.score(ess) if few else None
+            found = _candidates(table, search.rehearse, ess, other, first, choosing)
+        choice = _Choice(search, next(iter(found)), smoothing)
         if few and not choosing.passed:
             choice = _cross_validated(table, learner, found, smoothing, choosing)
         size, smoothed, class_smoothing = choice.ess, choice.smoothing, choice.class_smoothing
-        final = choice.learn
-        if final == learner.rehearse and not (few and learner.settles_for_rehearsal):
-            final = learner.learn
-        known = found.get(size) if final == learner.rehearse else None
-        structure = known or final(table, learner.score(size), seconds_left(deadline))
+        known = None if choice.search != search or rehearsed else found.get(size)
+        structure = known or choice.search.learn(table, learner.score(size), seconds_left(deadline))
         if smoothed is None and learner.chooses_smoothing:
             smoothed = learner.validation.best_smoothing(table, structure)
             if learner.validation is PLAIN:
                 smoothed, class_smoothing = smoothing_compared(table, structure, smoothed)
-    return Learned(structure, size, size if smoothed is None else smoothed, final, class_smoothing)
+    return Learned(structure, size, size if smoothed is None else smoothed, choice.search, class_smoothing)
 
 
 def _announce(deadline: Deadline, n_searches: int) -> None:
@@ -194,25 +203,26 @@ def _announce(deadline: Deadline, n_searches: int) -> None:
 class _Choice:
     """How the structure is learned, and the equivalent sample sizes; that of tables is None until it is chosen."""
 
-    learn: Learn
+    search: Search
     ess: float
     smoothing: float | None
     class_smoothing: float | None = None
 
 
 def _candidates(
-    table: DiscreteTable, learner: Learner, ess: float, first: Structure, deadline: Deadline
+    table: DiscreteTable, rehearse: Learn, ess: float, other: Score | None, first: Structure, deadline: Deadline
 ) -> dict[float, Structure | None]:
     """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures.
 
-    ``first`` is the structure from which the search for the most probable one starts.
+    ``first`` is the structure from which the search for the most probable one starts. ``other`` is the score for
+    ``ess``, the second value to choose from, if there is one.
     """
-    structure, score = climb_in_ess(table, learner.rehearse, first, deadline)
+    structure, score = climb_in_ess(table, rehearse, first, deadline)
     found: dict[float, Structure | None] = {score.ess: structure}
-    if learner.validates and table.weight_sum < FEW_ROWS and not deadline.passed:
-        other = learner.rehearse(table, learner.score(ess), seconds_left(deadline))
-        if other.parents != structure.parents:
-            found[ess] = other
+    if other is not None and not deadline.passed:
+        alternative = rehearse(table, other, seconds_left(deadline))
+        if alternative.parents != structure.parents:
+            found[ess] = alternative
     return found
 
 
@@ -229,19 +239,20 @@ def _cross_validated(
     """
     sizes = tuple(sizes)
     folds = learner.validation.split(table, FOLDS)
-    best = _Choice(learner.rehearse, sizes[0], smoothing)
+    first, *alternatives = learner.compared
+    best = _Choice(first, sizes[0], smoothing)
     if not folds:  # all weight is on one row
         return best
     value = -inf
     held_out: list[Any] = []
     for size in sizes:
-        tried = _held_out(table, folds, learner, _Choice(learner.rehearse, size, smoothing), deadline)
+        tried = _held_out(table, folds, learner, _Choice(first, size, smoothing), deadline)
         if tried is None:
-            return _Choice(learner.rehearse, sizes[0], smoothing)
+            return _Choice(first, sizes[0], smoothing)
         if tried[1] > value + TIE_NATS * table.weight_sum:
             best, value, held_out = tried
-    for learn in learner.fewer:
-        tried = _held_out(table, folds, learner, _Choice(learn, best.ess, smoothing), deadline)
+    for search in alternatives:
+        tried = _held_out(table, folds, learner, _Choice(search, best.ess, smoothing), deadline)
         if tried is None:
             break
         if tried[1] > value + MARGIN_NATS * table.weight_sum:
@@ -282,5 +293,5 @@ def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> A
     if deadline.passed:
         return None
     rows, others = fold
-    structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
+    structure = choice.search.rehearse(rows, learner.score(choice.ess), seconds_left(deadline))
     return learner.validation.held_out(rows, others, structure)

@@ -26,6 +26,8 @@ from anbexact.tables.table import DiscreteTable
 LEAST_SECONDS_FOR_SHORT_LISTS, LEAST_SECONDS_FOR_LISTS = 2.0, 20.0
 """Estimated processor seconds of enumerating all sets of features above which candidate lists are tried first: if a
 limit on parents promises short lists, and otherwise."""
+LEAST_SECONDS_FOR_SINGLE_PARENTS = 0.03
+"""The same if the limit is one parent: then there are few lists to score, and branch and cut has little to do."""
 TRIAL_SHARE = 0.3
 """Share of these seconds that candidate lists may take before all sets of features are enumerated after all."""
 SECONDS_PER_LISTED_ROW = 4e-9
@@ -143,7 +145,8 @@ class Plan:
         if self._row_pairs * BYTES_PER_ROW_PAIR > max(self.cost.memory, BYTES_IN_ANY_CASE):
             return False
         most = self.constraints.max_parents
-        few = self.n * n_sets(self.n - 1, most) <= self.most_sets and self.seconds > LEAST_SECONDS_FOR_SHORT_LISTS
+        least = LEAST_SECONDS_FOR_SINGLE_PARENTS if most == 1 else LEAST_SECONDS_FOR_SHORT_LISTS
+        few = self.n * n_sets(self.n - 1, most) <= self.most_sets and self.seconds > least
         return (
             few or self.seconds > LEAST_SECONDS_FOR_LISTS
         ) and self._row_pairs * SECONDS_PER_ROW_PAIR <= TRIAL_SHARE * self.seconds

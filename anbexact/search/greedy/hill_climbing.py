@@ -161,6 +161,7 @@ def add_arcs(
     deadline: Deadline,
     *,
     start: Mapping[Hashable, Sequence[Hashable]] | None = None,
+    only_from_start: bool = False,
     threads: int = 1,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Climb over the graphs between features; the class, if there is one, stays a parent of all features.
@@ -171,6 +172,8 @@ def add_arcs(
     ----------
     start : mapping, optional
         Feature parents of every feature in a structure that is admitted. The result does not score less.
+    only_from_start : bool, default False
+        Whether ``start``, if given, is the only start, which halves the time.
 
     Returns
     -------
@@ -184,7 +187,7 @@ def add_arcs(
     if start is not None:
         place = {name: v for v, name in enumerate(features)}
         climb.best = tuple(as_mask([place[name] for name in start[child]]) for child in features)
-        starts.insert(0, climb.best)
+        starts = [climb.best] if only_from_start else [climb.best, *starts]
     for graph in starts:
         climb.climb_from(graph)
     return as_parents(features, None, climb.best)

@@ -29,7 +29,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier
 from anbexact.classifiers.choosing import sample_size
 from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
-from anbexact.classifiers.choosing.sample_size import Learner, learn_structure
+from anbexact.classifiers.choosing.sample_size import Learner, Search, learn_structure
 from anbexact.datasets import load_dataset
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.posterior import Posterior
@@ -79,7 +79,8 @@ def learn(table, score, _=None):
 
 
 def learner(search=learn, *, chooses_smoothing=True):
-    return Learner(search, search, BDeu, True, chooses_smoothing, True)
+    found = Search(search, search)
+    return Learner(found, (found,), BDeu, True, chooses_smoothing, True)
 
 
 def random_frame(n_features, n_rows):
@@ -328,7 +329,7 @@ class TestFewRows:
         def rehearse(table, score, _):
             return learn_anb(table, score, max_parents=1)
 
-        chosen = learn_structure(table, replace(learner(final), rehearse=rehearse), 1.0, None, None)
+        chosen = learn_structure(table, replace(learner(final), compared=(Search(final, rehearse),)), 1.0, None, None)
         assert searches == [chosen.ess]
         assert chosen.structure.parents == learn_anb(table, BDeu(chosen.ess)).parents
 
@@ -410,25 +411,33 @@ class TestFewRows:
         shares = np.bincount(y) / len(y)
         assert -np.log(smooth.predict_proba(X)[np.arange(1200), y]).mean() < -(shares * np.log(shares)).sum()
 
-    @pytest.mark.slow
-    def test_where_searches_take_long_one_for_few_parents_chooses(self, monkeypatch):
-        X, y = random_frame(22, 60)
-        limits = []
+    @pytest.mark.parametrize("n_features", [13, 22])
+    def test_where_searches_take_long_climbing_chooses(self, monkeypatch, n_features):
+        """With 22 features, not even the final search is over all structures, as it would take long."""
+        X, y = random_frame(n_features, 60)
+        limits, climbs = [], []
 
         def search(_, table, score, **given):
             limits.append(given["max_parents"])
             return learn_anb(table, score, **{**given, "max_parents": 0})
 
+        def climb_from_forest(table, score, **given):
+            climbs.append(given["max_parents"])
+            return learn_anb(table, score, max_parents=0)
+
         monkeypatch.setattr(ANBClassifier, "_search", search)
-        ANBClassifier(max_parents=None).fit(X, y)
-        assert limits[-1] is None
-        assert set(limits[:-1]) == {2}
-        limits.clear()
-        ANBClassifier().fit(X, y)
-        assert set(limits) == {1, 2}
-        limits.clear()
-        ANBClassifier(max_parents=1).fit(X, y)
-        assert set(limits) == {1}
+        monkeypatch.setattr("anbexact.classifiers.exact.climb_from_forest", climb_from_forest)
+        monkeypatch.setattr("anbexact.classifiers.exact.QUICK_SECONDS", 0.0)
+        for limit, climbed, final in [
+            (None, {None}, None),
+            ("auto", {None, 2, 1} if n_features == 13 else {2, 1}, None if n_features == 13 else 2),
+            (1, {1}, 1),
+        ]:
+            ANBClassifier(max_parents=limit).fit(X, y)
+            assert set(climbs) == climbed
+            assert limits == [final]
+            limits.clear()
+            climbs.clear()
 
 
 class TestBestEss:
