@@ -15,10 +15,14 @@ from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
 from anbexact.models.logit.design_frame import design_rows
-from anbexact.models.logit.firth import FirthFit, FirthProblem
+from anbexact.models.logit.firth import BETTER, FirthFit, FirthProblem
+from anbexact.models.logit.firth_profile import FirthProfile
 
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
+
+SHOWN = 5
+"""Maximum number of coefficients that a warning names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,9 +91,33 @@ class FirthResult:
         return self._profiled(0.95)
 
     def _profiled(self, level: float) -> Floats:
-        """Return lower end, upper end and p-value of every coefficient, shape (terms, classes - 1, 3)."""
-        size = self.problem.size
-        found = np.array([self.problem.profile(self.fit, place, level) for place in range(size)])
+        """Return lower end, upper end and p-value of every coefficient, shape (terms, classes - 1, 3).
+
+        Warn of those that rest on a search that did not converge, and of a higher maximum.
+        """
+        profiles = [FirthProfile(self.problem, self.fit, place) for place in range(self.problem.size)]
+        found = np.array([[*profile.interval(level), profile.p_value] for profile in profiles])
+        names = [f"{term} ({label})" for label in self.classes[1:].tolist() for term in self.terms]
+        uncertain = [
+            f"the {' and the '.join(sorted(profile.uncertain))} of {name}"
+            for name, profile in zip(names, profiles, strict=True)
+            if profile.uncertain
+        ]
+        if uncertain:
+            shown = uncertain[:SHOWN]
+            if len(uncertain) > SHOWN:
+                shown.append(f"those of {len(uncertain) - SHOWN} more coefficients")
+            warn(
+                "searches for a maximum of the penalised likelihood did not converge, so these may be inaccurate: "
+                f"{'; '.join(shown)}. An end that was not found is NaN"
+            )
+        name, highest = max(zip(names, profiles, strict=True), key=lambda pair: pair[1].excess)
+        if highest.excess > BETTER:
+            warn(
+                f"the coefficients are not the maximum of the penalised likelihood: on the profile of {name} it is "
+                f"higher by {highest.excess:.2g} nats. It has several maxima, as there are few rows for this many "
+                "terms, and intervals and tests refer to the one that was found: learn a network with fewer parents"
+            )
         return found.reshape(len(self.classes) - 1, len(self.terms), 3).swapaxes(0, 1)
 
     def _framed(self, values: Floats) -> pd.DataFrame:
