@@ -33,15 +33,16 @@ where ``ℓ*`` is as high as before.
 """
 HALVINGS = 40
 """Maximum number of times that a step is halved."""
-PREDICTORS_A_COLUMN, PREDICTORS, MOST_PREDICTORS = 20, 100, 3_000
+PREDICTORS_A_COLUMN, PREDICTORS, MOST_PREDICTORS = 6, 100, 3_000
 """The curvature of ``ℓ*`` is computed up to so many predictors (rows times classes other than the first).
 
 The bound is `PREDICTORS` plus `PREDICTORS_A_COLUMN` for each column, but at most `MOST_PREDICTORS`. Time and memory
 grow with the square of the number of predictors. With more rows for each coefficient the penalty matters less, and
 the Fisher information is close to the curvature.
 """
-MORE_STARTS, SPREAD = 4, 2.0
-"""Number of random starts of a fit with few rows, and the standard deviation of their coefficients, in nats."""
+MORE_STARTS, SPREAD, MOST_RANDOM = 4, 1.0, 100
+"""Number of random starts of a fit with few rows, the standard deviation of their coefficients, in nats, and the
+number of coefficients beyond which they would take too long."""
 BETTER = 1e-6
 """Difference of ``ℓ*``, in nats, by which another maximum must be higher to replace the first."""
 
@@ -124,6 +125,8 @@ class FirthPoint:
 
         Where the curvature is not positive definite, the Fisher information takes its place.
         """
+        if not len(places):
+            return right  # which LAPACK would refuse
         for matrix in (self.curvature, self.information):
             factor, failed = dpotrf(matrix[np.ix_(places, places)], lower=1)
             if not failed:
@@ -239,14 +242,14 @@ class FirthProblem:
         return Maximum(point, MOST_STEPS, False)
 
     def fit(self) -> FirthFit:
-        """Return the highest of the maxima found from 0 and, if there are few rows, from random starts.
+        """Return the highest of the maxima found from 0 and, if rows and coefficients are few, from random starts.
 
         The fit counts as converged if the search that led to this maximum did.
         """
         best = self._maximum_from(np.zeros(self.size))
         assert best is not None  # the information at 0 is regular, because the design has full column rank
         rng = np.random.default_rng(0)
-        for _ in range(MORE_STARTS if self.has_few_rows else 0):
+        for _ in range(MORE_STARTS if self.has_few_rows and self.size <= MOST_RANDOM else 0):
             found = self._maximum_from(rng.normal(0.0, SPREAD, self.size))
             if found is not None and found.point.value > best.point.value + BETTER:
                 best = found

@@ -67,7 +67,38 @@ class FirthResult:
         """Return intervals of the coefficients, in nats, by the profile penalised likelihood.
 
         The frame has the columns ``lower`` and ``upper``, and a row for every class other than the first and every
-        term. An end that is more than 60 nats away from 0 is infinite.
+        term. An end that is more than 60 nats away from 0 is infinite. An interval contains 0 if and only if the
+        p-value is at least ``alpha``.
+
+        Parameters
+        ----------
+        alpha : float, default 0.05
+            1 minus the confidence level of the intervals.
+
+        Raises
+        ------
+        ValueError
+            If ``alpha`` is not between 0 and 1.
+
+        Warns
+        -----
+        UserWarning
+            If searches on the profiles did not converge, with the names of the coefficients, or if one of them found
+            a higher maximum than the fit.
+        """
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
+        found = self._profiles if alpha == 0.05 else self._profiled(1 - alpha)
+        rows = pd.MultiIndex.from_product([self.classes[1:].tolist(), self.terms], names=["class", "term"])
+        ends = found[..., :2].transpose(1, 0, 2).reshape(-1, 2)
+        return pd.DataFrame(ends, rows, ["lower", "upper"])
+
+    def summary(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Return coefficients, standard errors, p-values and intervals side by side.
+
+        The frame has a row for every class other than the first and every term, as in :meth:`conf_int`, and the
+        columns ``coef`` and ``std err`` (nats), ``p`` (of the profile penalised likelihood ratio test), ``lower`` and
+        ``upper`` (nats).
 
         Parameters
         ----------
@@ -79,12 +110,10 @@ class FirthResult:
         ValueError
             If ``alpha`` is not between 0 and 1.
         """
-        if not 0 < alpha < 1:
-            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
-        found = self._profiles if alpha == 0.05 else self._profiled(1 - alpha)
-        rows = pd.MultiIndex.from_product([self.classes[1:].tolist(), self.terms], names=["class", "term"])
-        ends = found[..., :2].transpose(1, 0, 2).reshape(-1, 2)
-        return pd.DataFrame(ends, rows, ["lower", "upper"])
+        intervals = self.conf_int(alpha)
+        columns = {"coef": self.params, "std err": self.bse, "p": self.pvalues}
+        by_class = {name: frame.to_numpy().ravel(order="F") for name, frame in columns.items()}
+        return pd.DataFrame(by_class, intervals.index).join(intervals)
 
     @cached_property
     def _profiles(self) -> Floats:

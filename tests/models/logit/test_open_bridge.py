@@ -344,6 +344,11 @@ class TestFirth:
         assert (intervals["lower"] < params).all()
         assert (intervals["upper"] > params).all()
         inner = small.conf_int(alpha=0.5)
+        shown = small.summary(alpha=0.5)
+        pd.testing.assert_frame_equal(shown[["lower", "upper"]], inner)
+        for column, frame in (("coef", small.params), ("std err", small.bse), ("p", small.pvalues)):
+            for (label, term), value in shown[column].items():
+                assert value == frame.loc[term, label]
         assert (inner["lower"] > intervals["lower"]).all()
         assert small.pvalues.le(1).all(axis=None)
         with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
