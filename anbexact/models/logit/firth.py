@@ -34,11 +34,17 @@ where ``ℓ*`` is as high as before.
 HALVINGS = 40
 """Maximum number of times that a step is halved."""
 PREDICTORS_A_COLUMN, PREDICTORS, MOST_PREDICTORS = 6, 100, 3_000
-"""The curvature of ``ℓ*`` is computed up to so many predictors (rows times classes other than the first).
+"""Numbers of predictors (rows times classes other than the first) that decide when the curvature of ``ℓ*`` is used.
 
-The bound is `PREDICTORS` plus `PREDICTORS_A_COLUMN` for each column, but at most `MOST_PREDICTORS`. Time and memory
-grow with the square of the number of predictors. With more rows for each coefficient the penalty matters less, and
-the Fisher information is close to the curvature.
+Rows are few if there are at most `PREDICTORS`, plus `PREDICTORS_A_COLUMN` for each column. With more, the curvature
+takes longer than several steps with the Fisher information; with more than `MOST_PREDICTORS`, too long and too much
+memory, both of which grow with the square.
+"""
+PATIENCE = 3
+"""Ratio of steps with the Fisher information to predictors per column at which a search turns to the curvature.
+
+It applies if rows are not few. A curvature takes as long as about so many of these steps, which suffice unless the
+penalty matters because some cells have few rows.
 """
 MORE_STARTS, SPREAD, MOST_RANDOM = 4, 1.0, 100
 """Number of random starts of a fit with few rows, the standard deviation of their coefficients, in nats, and the
@@ -105,9 +111,7 @@ class FirthPoint:
 
     @cached_property
     def curvature(self) -> Floats:
-        """Minus the Hessian of ``ℓ*``, (k, k); if there are many rows, the Fisher information instead."""
-        if not self.problem.has_few_rows:
-            return self.information
+        """Minus the Hessian of ``ℓ*``, (k, k)."""
         design, (n, d) = self.problem.design, self.proba.shape
         columns = self.spread.transpose(0, 2, 1).reshape(-1, n * d)
         products = (columns.T @ columns).reshape(n, d, n, d)
@@ -120,14 +124,18 @@ class FirthPoint:
                 blocks[a, :, b] += design.T @ of_rows[:, a, :, b] @ design
         return found
 
-    def solve(self, right: Floats, places: Integers) -> Floats:
-        """Return the inverse curvature of the coefficients in some places times a vector.
+    def matrix(self, steps: int = 0) -> Floats:
+        """Return the curvature, (k, k), or the information in its place, as suits the rows after some steps."""
+        return self.curvature if self.problem.uses_curvature(steps) else self.information
 
-        Where the curvature is not positive definite, the Fisher information takes its place.
+    def solve(self, right: Floats, places: Integers, steps: int = 0) -> Floats:
+        """Return the inverse of :meth:`matrix`, for the coefficients in some places, times a vector.
+
+        If it is not positive definite, the Fisher information takes its place.
         """
         if not len(places):
             return right  # which LAPACK would refuse
-        for matrix in (self.curvature, self.information):
+        for matrix in (self.matrix(steps), self.information):
             factor, failed = dpotrf(matrix[np.ix_(places, places)], lower=1)
             if not failed:
                 break
@@ -159,7 +167,7 @@ class FirthProblem:
     def __init__(self, design: Floats, weights: Floats) -> None:
         self.design, self.weights = design, weights
         self.totals = weights.sum(axis=1)
-        self.n_columns, self.n_contrasts = design.shape[1], weights.shape[1] - 1
+        self.n_columns, self.n_contrasts = int(design.shape[1]), int(weights.shape[1]) - 1
 
     @property
     def size(self) -> int:
@@ -169,8 +177,17 @@ class FirthProblem:
     @property
     def has_few_rows(self) -> bool:
         """Whether there are so few rows for the columns that the penalty shapes the likelihood."""
-        most = min(PREDICTORS + PREDICTORS_A_COLUMN * self.n_columns, MOST_PREDICTORS)
-        return bool(len(self.design) * self.n_contrasts <= most)
+        return self._n_predictors <= min(PREDICTORS + PREDICTORS_A_COLUMN * self.n_columns, MOST_PREDICTORS)
+
+    @property
+    def _n_predictors(self) -> int:
+        return int(len(self.design) * self.n_contrasts)
+
+    def uses_curvature(self, steps: int) -> bool:
+        """Return whether the curvature pays after so many steps of a search."""
+        return self.has_few_rows or (
+            steps * self.n_columns >= PATIENCE * self._n_predictors and self._n_predictors <= MOST_PREDICTORS
+        )
 
     def at(self, beta: Floats) -> FirthPoint | None:
         """Return ``ℓ*`` and its derivatives, or None where the Fisher information is singular.
@@ -215,12 +232,15 @@ class FirthProblem:
         return found.reshape(d * p, d * p)
 
     def maximise(self, point: FirthPoint, places: Integers) -> Maximum:
-        """Return a maximum of ``ℓ*`` over the coefficients in some places, found from a point by Newton's method."""
+        """Return a maximum of ``ℓ*`` over the coefficients in some places, found from a point.
+
+        Steps are those of Newton's method or, if there are many rows, at first those of Fisher scoring.
+        """
         for step in range(MOST_STEPS):
             if not len(places):
                 return Maximum(point, step, True)
             own = point.gradient[places]
-            move = point.solve(own, places)
+            move = point.solve(own, places, step)
             if float(own @ move) < STATIONARY:
                 return Maximum(point, step, True)
             move *= min(1.0, LONGEST_STEP / np.abs(move).max())

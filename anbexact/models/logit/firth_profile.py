@@ -137,7 +137,7 @@ class FirthProfile:
         """Return where ``D`` reaches a quantile if its root is linear; NaN if it does not rise outwards."""
         deviance, value = self._deviance(latest), self._value(latest)
         if deviance < NEAR_THE_MAXIMUM * quantile:
-            curvature = latest.point.curvature[self._place]
+            curvature = latest.point.matrix()[self._place]
             bend = float(curvature[self._place] + curvature[self._others] @ self._tangent(latest.point))
             return value + sign * float(np.sqrt(quantile / bend)) if bend > 0 else np.nan
         slope = -2 * float(latest.point.gradient[self._place])  # those of the other coefficients are 0
@@ -148,7 +148,7 @@ class FirthProfile:
 
     def _tangent(self, point: FirthPoint) -> Floats:
         """Return the change of the others' maximum for a unit of the coefficient."""
-        return point.solve(-point.curvature[self._others, self._place], self._others)
+        return point.solve(-point.matrix()[self._others, self._place], self._others)
 
     def _led_to(self, origin: Maximum, value: float, halvings: int = APPROACHES) -> Maximum | None:
         """Return the maximum at a value to which that at another value leads; None if the information is singular."""

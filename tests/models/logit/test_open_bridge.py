@@ -357,6 +357,13 @@ class TestFirth:
         assert (back.predict(X) == y.to_numpy()).mean() > 0.94
         assert back.to_classifier().score(X, y) > 0.94
 
+    def test_of_many_rows_but_small_cells(self):
+        """Steps with the information alone are 68 for naive Bayes, and do not end within 200 for the tree."""
+        X, y = load_tic_tac_toe()
+        found = to_logit(TANClassifier(ess=1.0).fit(X, y)).firth(X, y).fit
+        assert found.converged
+        assert 50 < found.iterations < 100
+
     def test_weights_count_rows(self):
         problem = random_problem(3, 2, n_rows=40, max_arity=3, unseen=False)
         problem.weights = np.random.default_rng(0).integers(0, 3, 40).astype(float).tolist()
