@@ -230,8 +230,8 @@ def _add_counts(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], s
                 ET.SubElement(counts, "TargetValueCount", value=label, count=repr(probability))
     output = ET.SubElement(model, "BayesOutput", fieldName=str(form.class_name))
     counts = ET.SubElement(output, "TargetValueCounts")
-    (of_class,) = (term for term in terms if term.child < 0)
-    for label, probability in zip(labels, np.exp(of_class.logs).tolist(), strict=True):
+    (prior,) = (term for term in terms if term.child < 0)
+    for label, probability in zip(labels, np.exp(prior.logs).tolist(), strict=True):
         ET.SubElement(counts, "TargetValueCount", value=label, count=repr(probability))
 
 
@@ -239,7 +239,7 @@ def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], st
     """Add the conditional table of every variable."""
     nodes = ET.SubElement(model, "BayesianNetworkNodes")
     kind = _kind(form.classes)
-    of_class = str(form.class_name), [_text(label, kind) for label in form.classes]
+    class_axis = str(form.class_name), [_text(label, kind) for label in form.classes]
     for term in terms:
         if term.child >= 0 and form.columns[term.child].ignored:
             continue
@@ -254,7 +254,7 @@ def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], st
         if term.child >= 0 and (values == values[..., :1]).all():
             values = values[..., 0]
         else:
-            axes.append(of_class)
+            axes.append(class_axis)
         child = len(axes) - 1 if term.child < 0 else 0
         (name, own), parents = axes.pop(child), axes
         node = ET.SubElement(nodes, "DiscreteNode", name=name)

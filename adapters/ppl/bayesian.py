@@ -108,15 +108,15 @@ def _rows(classifier: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Mapping[
     codes = classifier.reader_.codes(X).astype(np.int64)
     n_rows = codes.shape[1]
     weights = check_weights(sample_weight, n_rows)
-    of_class = np.full(n_rows, -1)
+    class_codes = np.full(n_rows, -1)
     if y is not None:
         check_consistent_length(codes[0], y)
         places, labels = read_labels(y).coded
         known = [vocabulary.code(vocabulary.class_name, label) for label in labels]
         if min(known, default=0) < 0:
             raise ValueError(f"y contains {labels[int(np.argmin(known))]!r}, which is not a class of the network")
-        of_class = np.where(places >= 0, np.array([*known, 0])[places], -1)
-    return {**dict(zip(vocabulary.features, codes, strict=True)), vocabulary.class_name: of_class}, weights
+        class_codes = np.where(places >= 0, np.array([*known, 0])[places], -1)
+    return {**dict(zip(vocabulary.features, codes, strict=True)), vocabulary.class_name: class_codes}, weights
 
 
 def _likelihood(

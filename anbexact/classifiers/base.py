@@ -234,9 +234,11 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
 
     def _learn_completing(self, table: IncompleteTable, cut_points: dict[Hashable, Cuts]) -> TableNetwork:
         """Return the network of rows with missing cells, by expectation maximisation."""
-        from anbexact.classifiers.completing import learn_from_gaps
+        from anbexact.classifiers.completing import learn_from_incomplete_rows
 
-        network, self.em_ = learn_from_gaps(self, self._structure_learner, self._strengths, table, cut_points)
+        network, self.em_ = learn_from_incomplete_rows(
+            self, self._structure_learner, self._strengths, table, cut_points
+        )
         return network
 
     def set_model(self, model: Model) -> Self:

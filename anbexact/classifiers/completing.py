@@ -46,7 +46,7 @@ StructureLearner = Callable[[DiscreteTable, Validation], Callable[..., Learned]]
 StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline, Split], Strengths]
 
 
-class LearnedFromGaps:
+class ExpectationMaximisation:
     """Expectation maximisation for one classifier.
 
     Parameters
@@ -182,7 +182,7 @@ class LearnedFromGaps:
         )
 
 
-def learn_from_gaps(
+def learn_from_incomplete_rows(
     classifier: Any,
     learner: StructureLearner,
     strengths: StrengthChoice,
@@ -207,4 +207,4 @@ def learn_from_gaps(
         When interrupted, once the search under way has ended; nothing is learned then.
     """
     with abandonable(), heard_once():
-        return LearnedFromGaps(classifier, learner, strengths, table).network(cut_points)
+        return ExpectationMaximisation(classifier, learner, strengths, table).network(cut_points)

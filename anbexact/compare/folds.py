@@ -94,8 +94,8 @@ def prepare(
             "drop it, or merge it with another class"
         )
     if single:
-        of_class = ", ".join(repr(classes[label]) for label in single)
-        _note(notes, f"each of these classes has a single row, which is left out: {of_class}")
+        left_out = ", ".join(repr(classes[label]) for label in single)
+        _note(notes, f"each of these classes has a single row, which is left out: {left_out}")
         kept = ~np.isin(codes, single)
         frame, target = frame[kept], target[kept]
         weights = None if weights is None else weights[kept]

@@ -70,17 +70,17 @@ class KernelNaiveBayes(
         self.class_log_prior_ = np.log(np.bincount(codes, weights) / weights.sum())
         overall = _deviations(X, weights)
         overall[overall == 0] = 1.0
-        of_classes = [(X[codes == c], weights[codes == c]) for c in range(len(self.classes_))]
-        widths = np.stack([_widths(values, of_rows, overall) for values, of_rows in of_classes])
+        rows_by_class = [(X[codes == c], weights[codes == c]) for c in range(len(self.classes_))]
+        widths = np.stack([_widths(values, row_weights, overall) for values, row_weights in rows_by_class])
         self.units_ = np.ldexp(1.0, np.frexp(widths.min(axis=0))[1] - 1)
         self.densities_ = []
-        for (values, of_rows), of_class in zip(of_classes, self._in_units(widths), strict=True):
+        for (values, row_weights), bandwidths in zip(rows_by_class, self._in_units(widths), strict=True):
             in_units = self._in_units(values)
-            of_rows = None if sample_weight is None else of_rows  # weighted sums take far longer
+            row_weights = None if sample_weight is None else row_weights  # weighted sums take far longer
             self.densities_.append(
                 [
-                    KernelDensity(bandwidth=width, rtol=ERROR).fit(in_units[:, [j]], sample_weight=of_rows)
-                    for j, width in enumerate(of_class)
+                    KernelDensity(bandwidth=width, rtol=ERROR).fit(in_units[:, [j]], sample_weight=row_weights)
+                    for j, width in enumerate(bandwidths)
                 ]
             )
         return self

@@ -143,7 +143,7 @@ class A2DEPosterior(EstimatorAverage):
         tasks = (partial(of_feature, i) for i in range(len(self._arities))[::-1])
         run_tasks(tasks, len(self._arities), thread_count(n_jobs), Deadline(), "logarithms", None)
         n_pairs = comb(len(self._arities), 2)
-        self.log_normaliser = log(n_pairs) + log(float(pairs.of_class.sum()) + ess)
+        self.log_normaliser = log(n_pairs) + log(float(pairs.class_weights.sum()) + ess)
 
     def evaluate_rows(self, codes: CodeArray, form: int, start: int, stop: int, out: Logs) -> None:
         """See :meth:`~anbexact.models.estimator_average.EstimatorAverage.evaluate_rows`."""

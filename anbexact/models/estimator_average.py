@@ -120,7 +120,7 @@ class AnDE(JointModel):
         """Return the weights of the joint states of some features (by position, ascending) and the class."""
         pairs = self.pairs
         if not features:
-            return pairs.of_class
+            return pairs.class_weights
         if len(features) == 1:
             return pairs.alone[pairs.offsets[features[0]] : pairs.offsets[features[0] + 1]]
         return pairs.dense(*features)

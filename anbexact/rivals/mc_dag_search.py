@@ -213,9 +213,9 @@ def is_class_focused(found: EquivalenceClass, class_node: int) -> bool:
     other components. As nodes of a component have the same parents outside, either all of these are children of the
     class or none: so all nodes with parents or neighbours, besides the class, must be its children.
     """
-    of_class = found.neighbours[class_node] | children(found.parents)[class_node]
+    class_neighbours = found.neighbours[class_node] | children(found.parents)[class_node]
     return all(
-        node == class_node or of_class >> node & 1 or not (found.parents[node] | found.neighbours[node])
+        node == class_node or class_neighbours >> node & 1 or not (found.parents[node] | found.neighbours[node])
         for node in range(len(found.parents))
     )
 

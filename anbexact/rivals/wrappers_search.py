@@ -22,8 +22,8 @@ Families = dict[Hashable, tuple[Hashable, ...]]
 """The feature parents of every feature that is a child of the class, parents before children."""
 MOST_CELLS = 1 << 22
 """Cells that the table of a family may have (32 MB): with few rows, joining might otherwise not end."""
-ROUNDING = 1e-9
-"""Relative amount by which a log likelihood must be higher to count as higher."""
+LEAST_GAIN = 1e-9
+"""Share of a log likelihood by which another must be higher to count as higher, so that rounding decides nothing."""
 
 
 def join_forwards(features: tuple[Hashable, ...], families: Families) -> Iterator[Families]:
@@ -98,12 +98,12 @@ class LeaveOneOutClimb:
         features = self.table.vocabulary.features
         families, value = start, self.value(start)
         while True:
-            found, best = None, value + ROUNDING * abs(value)
+            found, best = None, value + LEAST_GAIN * abs(value)
             for candidate in filter(self._fits, steps(features, families)):
                 if self.deadline.passed:
                     break
                 its_value = self.value(candidate)
-                if its_value > best + (0.0 if found is None else ROUNDING * abs(best)):
+                if its_value > best + (0.0 if found is None else LEAST_GAIN * abs(best)):
                     found, best = candidate, its_value
             if found is None:
                 return families, value

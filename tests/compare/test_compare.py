@@ -183,20 +183,21 @@ def slow_kernel_posterior(X, y, weights, row):
     """P(class | row): priors, and per feature the mean of normal densities around the values of the class."""
     joint = {}
     for c in sorted(set(y)):
-        of_class = [k for k in range(len(y)) if y[k] == c]
-        total = sum(weights[k] for k in of_class)
+        rows_of_c = [k for k in range(len(y)) if y[k] == c]
+        total = sum(weights[k] for k in rows_of_c)
         joint[c] = total / sum(weights)
         for j, value in enumerate(row):
             deviations = []
-            for rows in (of_class, range(len(y))):
+            for rows in (rows_of_c, range(len(y))):
                 mean = sum(weights[k] * X[k][j] for k in rows) / sum(weights[k] for k in rows)
                 square = sum(weights[k] * (X[k][j] - mean) ** 2 for k in rows) / sum(weights[k] for k in rows)
                 deviations.append(math.sqrt(square))
             width = next(d for d in (*deviations, 1.0) if d > 0) * total**-0.2
             heights = [
-                math.exp(-(((value - X[k][j]) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi)) for k in of_class
+                math.exp(-(((value - X[k][j]) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi))
+                for k in rows_of_c
             ]
-            joint[c] *= sum(weights[k] * height for k, height in zip(of_class, heights, strict=True)) / total
+            joint[c] *= sum(weights[k] * height for k, height in zip(rows_of_c, heights, strict=True)) / total
     return [value / sum(joint.values()) for value in joint.values()]
 
 

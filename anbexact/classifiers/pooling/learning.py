@@ -380,8 +380,8 @@ def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.
 def _log_loss(record: Record, folds: Sequence[Fold]) -> float:
     total = weight_sum = 0.0
     for logs, fold in zip(record.logs, folds, strict=True):
-        of_class = finite_logs(logs)[np.arange(len(logs)), fold.held_out.codes]
-        total -= float(fold.held_out.weights @ of_class)
+        true_class_logs = finite_logs(logs)[np.arange(len(logs)), fold.held_out.codes]
+        total -= float(fold.held_out.weights @ true_class_logs)
         weight_sum += float(fold.held_out.weights.sum())
     return total / weight_sum if weight_sum else float("nan")
 

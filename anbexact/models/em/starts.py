@@ -56,13 +56,13 @@ def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
         if name == vocabulary.class_name:
             codes[:, j] = labels
             continue
-        gap = codes[:, j] < 0
+        missing = codes[:, j] < 0
         best = tables[name].values.argmax(axis=0)[labels].astype(np.int16)
-        observed = np.bincount(labels[~gap], minlength=vocabulary.arity(vocabulary.class_name)) > 0
+        observed = np.bincount(labels[~missing], minlength=vocabulary.arity(vocabulary.class_name)) > 0
         for label in np.flatnonzero(~observed):
             rows = np.flatnonzero(labels == label)
             best[rows] = np.arange(len(rows)) % vocabulary.arity(name)
-        codes[:, j] = np.where(gap, best, codes[:, j])
+        codes[:, j] = np.where(missing, best, codes[:, j])
     return codes
 
 

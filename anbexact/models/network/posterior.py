@@ -54,13 +54,13 @@ class ClassPosterior(Protocol):
 class _Family:
     """ln of a conditional table: axes (*features, class); ``child`` is a feature, or -1 for the class.
 
-    ``of_class`` is whether the values differ between classes.
+    ``depends_on_class`` is whether the values differ between classes.
     """
 
     child: int
     features: tuple[int, ...]
     logs: Logs
-    of_class: bool
+    depends_on_class: bool
 
 
 class Posterior:
@@ -136,7 +136,7 @@ class Posterior:
         for family in families:
             logs = values[start : start + family.logs.size].reshape(family.logs.shape)
             logs[...] = family.logs
-            self._families.append(_Family(family.child, family.features, logs, family.of_class))
+            self._families.append(_Family(family.child, family.features, logs, family.depends_on_class))
             start += logs.size
         steps = [
             prod(family.logs.shape[k + 1 : -1]) for family in self._families for k in range(len(family.features))
@@ -244,7 +244,7 @@ class Posterior:
     def _elimination(self) -> Elimination:
         """The elimination that sums over missing cells; the class is the last variable."""
         class_code = len(self._arities)
-        scopes = [(*family.features, *[class_code] * family.of_class) for family in self._families]
+        scopes = [(*family.features, *[class_code] * family.depends_on_class) for family in self._families]
         strides = [
             [prod(family.logs.shape[k + 1 :]) for k in range(len(scope))]
             for family, scope in zip(self._families, scopes, strict=True)

@@ -145,7 +145,7 @@ def _parts(
             logs = finite_logs(member.log_posterior)
             odds = logs[place, compared[0][place]] - logs[place, compared[1][place]]
             labels = f"({member.name})", [None] * len(place), [""] * len(place), [""] * len(place)
-            opaque.append(_part(place, labels, member.weight * odds, of_class=False))
+            opaque.append(_part(place, labels, member.weight * odds, child_is_class=False))
     known = dict(zip(vocabulary.features, rows.codes.tolist(), strict=True))
     return [
         *(_of_family(rows, key, children[key], of_key, known, (vocabulary, hidden)) for key, of_key in nats.items()),
@@ -178,9 +178,9 @@ def _of_family(
     else:
         cells = [cell(child, t) for t in seen.tolist()]
         labels = child, [value for value, _ in cells], [state for _, state in cells], given
-    return _part(seen, labels, nats[seen], of_class=child == vocabulary.class_name)
+    return _part(seen, labels, nats[seen], child_is_class=child == vocabulary.class_name)
 
 
-def _part(rows: Integers, labels: Any, nats: Floats, *, of_class: bool) -> FamilyTerms:
+def _part(rows: Integers, labels: Any, nats: Floats, *, child_is_class: bool) -> FamilyTerms:
     blank = np.full((6, len(rows)), np.nan)
-    return FamilyTerms(rows, labels, nats, blank[:4], (), of_class, blank[4], blank[5])
+    return FamilyTerms(rows, labels, nats, blank[:4], (), child_is_class, blank[4], blank[5])

@@ -57,8 +57,8 @@ class HeldOutLogs:
     @property
     def log_likelihood_of_frequencies(self) -> float:
         """Σ_t v_t ln of the share of class c_t in these rows; total in nats."""
-        of_classes = np.bincount(self.codes, self.weights)
-        return float(xlogy(of_classes, of_classes).sum() - xlogy(self.weights.sum(), self.weights.sum()))
+        class_weights = np.bincount(self.codes, self.weights)
+        return float(xlogy(class_weights, class_weights).sum() - xlogy(self.weights.sum(), self.weights.sum()))
 
     @classmethod
     def together(cls, parts: Sequence[HeldOutLogs]) -> HeldOutLogs:
@@ -126,8 +126,8 @@ class PoolWeights:
 
     def log_likelihood(self, held_out: HeldOutLogs) -> float:
         """Return Σ_t v_t ln P(c_t | x_t); total in nats."""
-        of_class = self.log_posterior(held_out.logs)[np.arange(len(held_out.codes)), held_out.codes]
-        return float(held_out.weights @ of_class)
+        true_class_logs = self.log_posterior(held_out.logs)[np.arange(len(held_out.codes)), held_out.codes]
+        return float(held_out.weights @ true_class_logs)
 
 
 def shares(weights: Floats) -> Floats:

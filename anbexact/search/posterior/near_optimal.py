@@ -26,8 +26,8 @@ from anbexact.search.posterior.setting import Limits
 from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import DiscreteTable
 
-TOTAL_ROUNDING = 1e-12
-"""Share of the score by which a structure may fall below the threshold."""
+SCORE_TOLERANCE = 1e-12
+"""Share of the score by which a structure may fall below the threshold: more than sums in another order lose."""
 Parents = tuple[int, ...]
 """The set of parents of every variable, as a mask."""
 
@@ -232,7 +232,7 @@ class _Search:
         backward: Floats = np.empty(1 << self.n)
         sum_orders(families.sums, self.best, backward, True)
         self.optimum = float(self.best[-1])
-        self.threshold = self.optimum - slack - TOTAL_ROUNDING * max(1.0, abs(self.optimum))
+        self.threshold = self.optimum - slack - SCORE_TOLERANCE * max(1.0, abs(self.optimum))
         self.candidates: list[list[tuple[int, float]]] = [[] for _ in range(self.n)]
         work.run("families", [partial(self._keep, families, i, backward) for i in range(self.n)])
 

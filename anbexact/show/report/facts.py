@@ -157,8 +157,8 @@ def sizes_text(found: Facts) -> str:
     if not in_score or found["smoothing"] == found["ess"]:
         return f"equivalent sample size {found['smoothing']:.4g}"
     own = found.get("class_smoothing")
-    of_class = "" if own is None else f", {own:.4g} in that of the class"
-    return f"{ess}, {found['smoothing']:.4g} in the tables{of_class}"
+    class_table = "" if own is None else f", {own:.4g} in that of the class"
+    return f"{ess}, {found['smoothing']:.4g} in the tables{class_table}"
 
 
 def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -> str:
@@ -234,13 +234,13 @@ def _print_structure(found: Facts) -> None:
         arcs.setdefault(child, []).append(str(parent))
     n_arcs = len(structure.feature_edges)
     between = "no arcs between features" if not n_arcs else f"{n_arcs} arc{'s' * (n_arcs > 1)} between features:"
-    of_class = _names(structure.parents[structure.class_name])
+    class_parents = _names(structure.parents[structure.class_name])
     children = structure.children(structure.class_name)
     if children == structure.features:
         print(f"{structure.class_name} -> every feature{', and ' if n_arcs else '; '}{between}")
     else:
-        if of_class:
-            print_wrapped(f"{of_class} -> {structure.class_name}")
+        if class_parents:
+            print_wrapped(f"{class_parents} -> {structure.class_name}")
         if children:
             print_wrapped(f"{structure.class_name} -> {_names(children)}")
         touched = {name for edge in structure.edges for name in edge}

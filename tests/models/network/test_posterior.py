@@ -225,11 +225,11 @@ class TestNoUnderflow:
         for t in range(5):
             joint = []
             for c in range(classes):
-                of_class = y == c
-                total = np.log((of_class.sum() + 1 / classes) / (60 + 1))
+                in_class = y == c
+                total = np.log((in_class.sum() + 1 / classes) / (60 + 1))
                 for j in range(holes, n):
-                    cell = (of_class & (X[:, j] == new[t, j])).sum() + 1 / (classes * r)
-                    total += np.log(cell / (of_class.sum() + 1 / classes))
+                    cell = (in_class & (X[:, j] == new[t, j])).sum() + 1 / (classes * r)
+                    total += np.log(cell / (in_class.sum() + 1 / classes))
                 joint.append(total)
             expected = np.array(joint) - oracles.log_sum(joint)
             np.testing.assert_allclose(log_proba[t], expected, rtol=1e-10, atol=1e-9)

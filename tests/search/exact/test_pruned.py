@@ -139,10 +139,10 @@ class TestOptimum:
         for seed in repeats(4):
             problem, constraints, exhaustive = searched_exhaustively(name, weights, seed)
             assert "dynamic programme" in exhaustive.certificate.method
-            of_class = score.local_score(problem.table, "c", [])
+            class_score = score.local_score(problem.table, "c", [])
             found = solved(problem, score, **constraints)
-            assert found.total + of_class == pytest.approx(exhaustive.score, rel=1e-9)
-            assert found.bound + of_class == pytest.approx(exhaustive.score, rel=1e-9)
+            assert found.total + class_score == pytest.approx(exhaustive.score, rel=1e-9)
+            assert found.bound + class_score == pytest.approx(exhaustive.score, rel=1e-9)
             assert found.beyond == found.bound
             assert found.limit == ""
             assert found.proof.largest is None

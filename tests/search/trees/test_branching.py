@@ -117,8 +117,8 @@ def as_parents(structure):
 def check(structure, problem, score, expected, scale=1.0):
     """The score is the expected one, that of the structure, and proved."""
     close = {"rel": 1e-9, "abs": 1e-9 * scale}
-    of_class = score.local_score(problem.table, "c", [])
-    assert structure.score == pytest.approx(expected + of_class, **close)
+    class_score = score.local_score(problem.table, "c", [])
+    assert structure.score == pytest.approx(expected + class_score, **close)
     own = sum(score.local_score(problem.table, child, of_child) for child, of_child in structure.parents.items())
     assert structure.score == pytest.approx(own, **close)
     assert all(of_child[0] == "c" for child, of_child in structure.parents.items() if child != "c")
