@@ -65,8 +65,9 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0, "dose": 0.5},
         "centre": 0.25}``.
     interactions : {"families", "pairs", "none"}, default "families"
-        Whether there are shapes of all features of a family together (and of each child with each of its feature
-        parents, where intervals are finer for these two), of each child and parent alone, or of single features.
+        Which shapes there are in addition to those of single features. ``"families"``: of all features of a family
+        together and, where two features can have finer intervals, also of each child with each of its feature
+        parents. ``"pairs"``: only of each child with each of its feature parents. ``"none"``: no further shapes.
     ordered : collection of features, default ()
         Further features whose states have an order. Features that are cut into intervals and features whose states
         are numbers are always ordered.
@@ -91,7 +92,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     cut_points_ : dict
         Cut points of every column that was discretised: the learned ones and the additional ones between them.
     network_ : pgmpy ``DiscreteBayesianNetwork``
-        The network with the refitted posterior, as of :class:`~anbexact.RefittedClassifier`.
+        The network with the refitted posterior; see :class:`~anbexact.RefittedClassifier`.
     n_iter_ : int
         Iterations of the last fit.
     n_features_in_ : int
@@ -119,10 +120,10 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     """
 
     def check_parameters(self) -> None:
-        """Refuse parameters that are invalid."""
+        """Refuse invalid parameters."""
         check_intervals(self.intervals)
         if check_smooth(self.smooth) is None:
-            raise ValueError("smooth must not be None: RefittedClassifier refits without an order")
+            raise ValueError("smooth must not be None: use RefittedClassifier for a refit without smooth shapes")
         check_interactions(self.interactions)
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)

@@ -22,7 +22,7 @@ class Deciding:
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
         """P(class) when no feature is known, shape (classes,), in the order of ``classes_``."""
-        return np.asarray(self.query(), dtype=np.float64)  # type: ignore[attr-defined]  # the classifier's
+        return np.asarray(self.query(), dtype=np.float64)  # type: ignore[attr-defined]  # defined by the classifier
 
     def _adjusted(self, log_posterior: npt.NDArray[np.float64], class_prior: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row) with other shares of the classes; see :meth:`decide`."""
@@ -90,7 +90,7 @@ class Deciding:
             raise ValueError(f"{given[0]} and {given[1]} were both given: a decision follows from one of them")
         classes = self.classes_.tolist()
         known = {} if class_prior is None else {"class_prior": class_prior}
-        proba = self.predict_proba(X, **known)  # type: ignore[attr-defined]  # the classifier's
+        proba = self.predict_proba(X, **known)  # type: ignore[attr-defined]  # likewise
         if thresholds is not None:
             if reject is not None:
                 raise ValueError("reject applies to costs or utilities, not to thresholds")

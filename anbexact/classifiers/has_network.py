@@ -40,13 +40,14 @@ class HasNetwork:
         """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
         from anbexact.adapters.pgmpy.networks import to_pgmpy
 
-        return to_pgmpy(self)  # type: ignore[arg-type]  # its heirs are such classifiers
+        return to_pgmpy(self)  # type: ignore[arg-type]  # subclasses are such classifiers
 
     def __dir__(self) -> list[str]:
         """List the attributes, with ``network_`` only once it has been built.
 
-        scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read whatever is listed here, and
-        scikit-learn's own ``__dir__`` reads it, too, while the network of large tables takes a minute and gigabytes.
+        scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read every attribute that is listed
+        here, and so does scikit-learn's own ``__dir__``. To build the network of large tables would take a minute and
+        gigabytes of memory.
         """
         listed = set(object.__dir__(self))
         if vars(self).get("_network") is None:

@@ -29,7 +29,7 @@ OF_TABLES = {
     "smoothing": None,
     "discretizer": "auto",
 }
-"""Parameters that a universal measure does not use, and their defaults."""
+"""Parameters that apply to conditional tables only, with their defaults: a universal measure does not use them."""
 
 
 class MeasuredClassifier(NetworkClassifier):

@@ -66,7 +66,7 @@ class Registered:
 
 
 CLASSIFIERS: dict[str, Registered] = {}
-"""All of them, by the names of their classes."""
+"""All registered classifiers, by the names of their classes."""
 
 
 def register_classifier(
@@ -123,4 +123,5 @@ def networks_of(estimator: type[Any]) -> str:
 
 
 def _place(entry: Registered) -> int:
+    """Return where a classifier is listed: where its first line stands in comparisons; last if it has none."""
     return min((line.place for line in entry.compared), default=1000)

@@ -44,13 +44,13 @@ class PairCounts:
     n_classes : int
         Number of classes.
     offsets : (features + 1,) int64
-        Number of the first state of every feature, if the states of all features are numbered consecutively; then the
-        total number of states.
+        The number of the first state of every feature, where the states of all features are numbered consecutively;
+        the last entry is the total number of states.
     rows : (states,) int64
         Where in ``weights`` the row of a state starts.
     weights : float64 array
-        One number for each class; then the row of every state: for the state alone, then for it together with
-        every state of an earlier feature, one number for each class.
+        The weight of every class, then one row for each state: its weight alone, then its weight together with every
+        state of every earlier feature, each by class.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def count_pairs(table: DiscreteTable, n_jobs: int | None = None, progress: Progr
     counts.class_weights[:] = np.bincount(class_codes, table.weights, counts.n_classes)
     codes = np.array([table.column(name) for name in vocabulary.features])
     arguments = codes, class_codes, table.weights, counts.offsets, counts.rows, counts.n_classes
-    features = range(len(codes))[::-1]  # the last has most pairs
+    features = range(len(codes))[::-1]  # the last feature has the most pairs
     tasks = (partial(add_pairs, *arguments, i, counts.weights) for i in features)
     run_tasks(tasks, len(features), thread_count(n_jobs), Deadline(), "pair counts", progress)
     return counts
@@ -168,6 +168,8 @@ class AODEPosterior(EstimatorAverage):
         arguments = counts.weights, self._offsets, self._rows, class_logs, alone, ess
         tasks = (partial(pair_logs, *arguments, i, self._logs) for i in range(len(counts.arities))[::-1])
         run_tasks(tasks, len(counts.arities), thread_count(n_jobs), Deadline(), "logarithms", None)
+        # Given the class, how probable it is that a feature is in a state without an estimator; naive Bayes predicts
+        # rows in which all features are in such states.
         excluded = np.where(self._admitted[:, None], 0.0, np.exp(alone))
         with np.errstate(divide="ignore"):
             self._rest = np.log(np.add.reduceat(excluded, self._offsets[:-1])) if len(excluded) else excluded

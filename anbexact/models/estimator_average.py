@@ -65,7 +65,10 @@ class EstimatorAverage(ABC):
 
     @abstractmethod
     def evaluate_rows(self, codes: CodeArray, form: int, start: int, stop: int, out: Logs) -> None:
-        """Write what the rows from ``start`` to ``stop`` have in a form of the kernels, without the normaliser."""
+        """Write the values of the rows from ``start`` to ``stop`` to ``out``, without the normaliser.
+
+        ``form`` is `JOINT`, `LOG_PROBABILITY` or `PROBABILITY` of :mod:`anbexact._kernels.posterior`.
+        """
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
         n_features, n_rows = codes.shape

@@ -30,9 +30,9 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_CHOICE = 0.5
-"""Share of a time limit for choosing equivalent sample sizes, if quicker searches choose them."""
+"""Share of a time limit for choosing equivalent sample sizes, if searches quicker than the last one choose them."""
 TIE_NATS = 1e-9
-"""Nats per row by which one equivalent sample size must predict better than the one before it."""
+"""Nats per row by which one equivalent sample size must predict better than the one before it: above rounding."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
 Fold = tuple[DiscreteTable, Any]
@@ -48,9 +48,9 @@ class Validation:
     split : callable
         ``split(table, folds)`` returns, for every fold, the rows to learn from and those that are held out.
     held_out : callable
-        ``held_out(rows, others, structure)`` returns what predicts the others, as :class:`HeldOut` does.
+        ``held_out(rows, others, structure)`` returns an object that predicts the others, like :class:`HeldOut`.
     best_smoothing : callable
-        ``best_smoothing(table, structure)`` returns the equivalent sample size of tables where no fold is learned.
+        ``best_smoothing(table, structure)`` returns the equivalent sample size of tables if no rows are held out.
     """
 
     split: Callable[[DiscreteTable, int], Sequence[Fold]] = split_table
@@ -59,7 +59,7 @@ class Validation:
 
 
 PLAIN = Validation()
-"""Rows without missing cells are held out."""
+"""How complete rows are held out."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _announce(deadline: Deadline, n_searches: int) -> None:
 
 @dataclass(frozen=True)
 class _Choice:
-    """How the structure is learned, and the equivalent sample sizes; that of tables is None until it is chosen."""
+    """How the structure is learned, and the equivalent sample sizes; ``smoothing`` is None until it is chosen."""
 
     learn: Learn
     ess: float
@@ -205,7 +205,7 @@ def _candidates(
 ) -> dict[float, Structure | None]:
     """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures.
 
-    ``first`` is the structure from which the search for the most probable one starts.
+    ``first`` is the structure from which the search for the most probable equivalent sample size starts.
     """
     structure, score = climb_in_ess(table, learner.rehearse, first, deadline)
     found: dict[float, Structure | None] = {score.ess: structure}
@@ -223,7 +223,7 @@ def _cross_validated(
     smoothing: float | None,
     deadline: Deadline,
 ) -> _Choice:
-    """Return the choice that predicts held-out rows best: of the score's size, then of fewer parents.
+    """Return the choice that predicts held-out rows best: first of the equivalent sample size, then of fewer parents.
 
     Among equally good choices, it is the first. If time runs out, it is the best one that was tried.
     """
@@ -258,7 +258,7 @@ def _cross_validated(
 def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
 ) -> tuple[_Choice, float, list[Any]] | None:
-    """Return a choice with its smoothing, the log likelihood of held-out rows, and what predicts these.
+    """Return a choice with its smoothing, the log likelihood of held-out rows, and the objects that predict them.
 
     The result is None if time ran out.
     """
@@ -277,7 +277,7 @@ def _held_out(
 
 
 def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> Any:
-    """Return what predicts the rows of a fold that are held out, learned from the others; None if time ran out."""
+    """Return an object that predicts the held-out rows of a fold, learned from the others; None if time ran out."""
     learner, choice, deadline = shared
     if deadline.passed:
         return None

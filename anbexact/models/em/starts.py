@@ -47,8 +47,8 @@ def available_tables(table: IncompleteTable) -> Tables:
 def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
     """Return the rows completed by the most probable states under naive Bayes: the class first, then the others.
 
-    If a feature is never observed in a class, its missing cells there get its states in turn, because a single state
-    would count as if it had been observed.
+    If a feature is never observed in a class, its missing cells in the rows of this class get all its states in turn:
+    if they all got the same state, it would count as observed.
     """
     vocabulary = table.vocabulary
     codes, labels = table.codes.copy(), _labels(table, tables)
@@ -88,7 +88,7 @@ def dealt_in_order(table: IncompleteTable, tables: Tables) -> CodeArray:
 
 
 def _labels(table: IncompleteTable, tables: Tables) -> CodeArray:
-    """Return the class of every row, the most probable one where it is missing."""
+    """Return the class of every row; a missing class is replaced by the most probable one."""
     labels = table.class_codes().copy()
     unknown = labels < 0
     if unknown.any():

@@ -176,7 +176,7 @@ class DensityNetwork(Network):
         }
 
     def add(self, table: DiscreteTable) -> DensityNetwork:
-        """Refuse: the levels depend on the number of rows.
+        """Refuse, because the levels depend on the number of rows.
 
         Raises
         ------
@@ -188,14 +188,14 @@ class DensityNetwork(Network):
         )
 
     def counted(self) -> TableNetwork:
-        """Refuse: the levels depend on the number of rows."""
+        """Refuse, because the levels depend on the number of rows."""
         raise ValueError(
             "densities of a universal measure depend on the number of rows and cannot be counted separately"
         )
 
     @property
     def summing_network(self) -> TableNetwork:
-        """Refuse: explanations of densities do not sum cells out."""
+        """Refuse, because explanations of densities do not sum cells out."""
         raise ValueError(
             "this explanation needs conditional tables, and this classifier has densities: explain the "
             "classifier that its to_discrete() returns"

@@ -71,7 +71,10 @@ class Grounds:
 
 @dataclass(eq=False)
 class FamilyTerms:
-    """The terms of one family, for the rows in which all its features are observed."""
+    """The terms of one family, for the rows in which all its features are observed.
+
+    ``child_is_class`` is whether it is the family of the class, whose terms compare two states of one distribution.
+    """
 
     rows: Integers
     labels: tuple[Hashable, list[Any], list[Any], list[str]]  # feature, values, states, given
@@ -103,9 +106,8 @@ def family_terms(
     places = [family.cells({**own, class_name: of[rows]}) for of in compared]
     with np.errstate(divide="ignore", invalid="ignore"):
         nats = np.log(family.values[places[0]]) - np.log(family.values[places[1]])
-        nats[np.abs(nats) < NEGLIGIBLE_NATS] = (
-            0.0  # so that it does not depend on the processor which terms are shown
-        )
+        # Otherwise, the rounding of the processor would decide which terms are shown.
+        nats[np.abs(nats) < NEGLIGIBLE_NATS] = 0.0
     axis = {variable: k for k, variable in enumerate(family.variables)}
 
     def cells(variable: Hashable) -> list[tuple[Any, Any]]:
@@ -159,7 +161,8 @@ def add_intervals(parts: Sequence[FamilyTerms], grounds: Grounds, one_class: boo
         prior = grounds.smoothing_of(grounds.class_name if part.child_is_class else None) / prod(part.shape)
         count, of, count_against, of_against = part.counts
         rest = prior * (part.shape[0] - 1)
-        others = np.maximum(of - count, 0.0) + rest, np.maximum(of_against - count_against, 0.0) + rest  # rounding
+        # Rounding of real weights could make the differences negative.
+        others = np.maximum(of - count, 0.0) + rest, np.maximum(of_against - count_against, 0.0) + rest
         own = [count + prior, others[0], count_against + prior, others[1]]
         parameters.append(np.stack([*own, np.full(len(count), float(part.child_is_class))]))
     distinct, inverse = np.unique(np.concatenate(parameters, axis=1), axis=1, return_inverse=True)

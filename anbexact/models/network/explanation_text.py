@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from anbexact.models.network.explanation import Explanation, Term
 
 WIDTH = 100
-"""Characters in a line."""
+"""Number of characters in a line."""
 MOST_TERMS = 12
-"""Terms that are printed one by one."""
+"""Maximum number of terms that are printed one by one."""
 MOST_CHARACTERS = 40
-"""Characters of a value, and of the name of a class in a heading (a third of them)."""
+"""Maximum number of characters of a value; the name of a class in a heading has at most a third of this."""
 MIDNIGHT = "T00:00:00"
 INTERVAL = re.compile(r"(\([^\s(),]+,) ([^\s(),]+[)\]])")
 """An interval as text, which is not broken over two lines."""

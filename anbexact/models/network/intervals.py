@@ -31,9 +31,9 @@ LOG_TINY = -600.0
 INTERVALS_PER_BATCH = 4096
 """Terms whose intervals are computed at once."""
 TOLERANCE = 1e-4
-"""Nats to which the ends of an interval are computed."""
+"""Precision of the ends of an interval, in nats."""
 Distributions = Callable[[Floats, npt.NDArray[np.intp]], Floats]
-"""Values of distribution functions at some points, one for each of the terms in some places."""
+"""Takes one point for each of some terms, and their positions; returns the distribution functions there."""
 _NODES, _WEIGHTS = (0.5 * values for values in np.polynomial.legendre.leggauss(40))
 _NODES = _NODES + 0.5  # on (0, 1)
 _GOLDEN = (5**0.5 - 1) / 2

@@ -140,7 +140,7 @@ class Network(JointModel, Displayed):
 
     @property
     def has_table_posterior(self) -> bool:
-        """Whether the tables are posterior means of counts."""
+        """Whether the tables are means of Dirichlet posteriors."""
         return self.grounds.smoothing is not None
 
     def __repr__(self) -> str:
@@ -250,7 +250,7 @@ class TableNetwork(Network):
 
     @property
     def grounds(self) -> Grounds:
-        """The counts, and the smoothing of posterior means."""
+        """The counts and, if the tables are posterior means, their smoothing."""
         if self.counts is None or self.estimation is None:
             note = "Counts and intervals are not available: the tables of this network were given, not estimated."
             return Grounds(None, None, note)
@@ -374,7 +374,7 @@ class TableNetwork(Network):
         return self._with(other.counts, self.estimation)
 
     def _with(self, added: Counts, estimation: Estimation) -> TableNetwork:
-        """Return the network with counts added."""
+        """Return the network with counts added; its score is that of all rows."""
         assert self.counts is not None
         if scores_structures(estimation.score):
             raise ValueError(
@@ -392,13 +392,13 @@ class TableNetwork(Network):
 
 
 def read_structure(described: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
-    """Return the structure of a network that was described."""
+    """Return the structure that the description of a network contains."""
     with reading("structure"):
         return structure_from_dict(mapped(described["structure"]), vocabulary)
 
 
 def check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
-    """Refuse families that are not those of a structure, one of every variable."""
+    """Refuse families unless they are those of a structure, one for each variable."""
     parents = {family.name: family.parents for family in families}
     if parents.keys() != structure.parents.keys() or len(parents) < len(families):
         raise ValueError("not every variable has a table and a place in the structure")

@@ -30,11 +30,11 @@ from anbexact.tables.vocabulary import CodeArray
 
 Logs = npt.NDArray[np.float64]
 WORK_PER_THREAD = 2_000_000
-"""Minimum number of additions (rows * families * classes) for which a separate thread is worthwhile."""
+"""Number of additions (rows times families times classes) for which a further thread is worthwhile."""
 MOST_STATES = 32
 """Number of joint states of hidden features up to which they are summed one by one, which is faster than planning."""
 ROWS_TO_PART = 256
-"""Minimum number of rows for processing complete rows separately, in blocks."""
+"""Minimum number of rows for which complete and incomplete rows are processed separately."""
 
 
 class ClassPosterior(Protocol):
@@ -54,7 +54,7 @@ class ClassPosterior(Protocol):
 class _Family:
     """ln of a conditional table: axes (*features, class); ``child`` is a feature, or -1 for the class.
 
-    ``depends_on_class`` is whether the values differ between classes.
+    ``depends_on_class`` is whether the table contains the class; otherwise, its values are repeated for every class.
     """
 
     child: int
@@ -263,7 +263,7 @@ class Posterior:
 
 
 def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:
-    """Return the variables with parents before children, and the class last (it is never summed over)."""
+    """Return the features with parents before children, then the class, which is never summed over."""
     features = {
         name: [parent for parent in table.parents if parent != class_name]
         for name, table in tables.items()

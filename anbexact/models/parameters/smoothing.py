@@ -23,16 +23,16 @@ best."""
 N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
 """Numbers of equivalent sample sizes that are tried on held-out rows: up to the total weight, and above it."""
 BEYOND_REPETITIONS = 30
-"""Factor by which an equivalent sample size may exceed the total weight times the number of features, where the
-frequencies of the classes predict better than with less."""
+"""If the frequencies of the classes predict better than tables, equivalent sample sizes are tried up to this many
+times the total weight times the number of features."""
 CLASS_SMOOTHING = 1.0
-"""Equivalent sample size of the table of the class where more smoothing would draw the probabilities of the classes
-towards each other."""
+"""Equivalent sample size of the table of the class where that of the other tables would draw the probabilities of the
+classes towards each other."""
 TO_FREQUENCIES = 10_000
-"""The same factor where the table of the class has an equivalent sample size of its own: with that much smoothing,
-features count so little that the class frequencies are predicted."""
+"""Used in place of `BEYOND_REPETITIONS` if the table of the class has an equivalent sample size of its own: with that
+much smoothing, features count so little that the class frequencies are predicted."""
 MOST_PREDICTED = 100_000
-"""Maximum number of distinct rows that are predicted; if there are more, this many are, at even distances."""
+"""Maximum number of distinct rows to be predicted; of more rows, evenly spaced ones are taken."""
 BLOCK_CELLS = 1 << 22
 """Rows times classes that are processed at a time."""
 
@@ -105,11 +105,11 @@ def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
 class LeaveOneOut:
     """The conditional log likelihood of a structure's EAP tables, every row predicted by the counts of the others.
 
-    Leaving a row (x, c) out lowers the counts of its own cells by 1, so nothing has to be fitted again. With
-    ``P₋(c, x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds
-    ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠ c} P(c', x)]``; families without the class cancel. Where a cell weighs less
-    than 1, all of its weight is left out. If there are more than 100,000 distinct rows, that many are predicted, at
-    even distances in their lexicographic order; all rows are counted.
+    Leaving a row (x, c) out lowers the counts of its own cells by 1, so nothing has to be fitted again. With ``P₋(c,
+    x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠
+    c} P(c', x)]``; families without the class cancel. Where a cell weighs less than 1, all of its weight is left out.
+    Of more than 100,000 distinct rows, that many are predicted, evenly spaced in lexicographic order; all rows are
+    counted.
 
     Parameters
     ----------
@@ -160,6 +160,7 @@ class LeaveOneOut:
 
 
 def _with_class_ess(families: Sequence[Family], ess: float) -> list[Family]:
+    """Return the families, with an equivalent sample size of its own for that of a class without parents."""
     return [replace(family, own_ess=ess) if family.given is None else family for family in families]
 
 
@@ -192,7 +193,7 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
 
 
 def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float, float | None, float]:
-    """Return the best equivalent sample size above the total weight W, that of the class's table, and their value.
+    """Return the best equivalent sample size above the total weight W, the class's own, and their log likelihood.
 
     If features repeat each other, the conditional likelihood can have two maxima. At the one below W, the network
     counts repeated evidence as new; at the one between W and 30 n W, for n features, smoothing weakens all evidence.
@@ -268,7 +269,7 @@ def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: i
 def second_held_out_smoothing(
     folds: Sequence[HeldOut], most: float, n_features: int
 ) -> tuple[float, float | None, float]:
-    """Return the same for held-out rows, from ``most`` on; see :func:`second_smoothing`."""
+    """Return the result of :func:`second_smoothing` for held-out rows; equivalent sample sizes start at ``most``."""
     found = []
     for own, factor in ((None, BEYOND_REPETITIONS), (CLASS_SMOOTHING, TO_FREQUENCIES)):
         parts = folds if own is None else [fold.with_class_ess(own) for fold in folds]

@@ -789,7 +789,7 @@ class TestModels:
             model.refit(X, y, smooth=1, interactions="all")
         with pytest.raises(ValueError, match="ordered names 'z'"):
             model.refit(X, y, smooth=1, ordered=["z"])
-        with pytest.raises(ValueError, match="intervals are made of the rows"):
+        with pytest.raises(ValueError, match="the cut points of intervals come from the rows"):
             to_logit(NaiveBayesClassifier().fit(X, y), intervals=3)
         with pytest.raises(ValueError, match="intervals must be"):
             to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=1)
