@@ -1,4 +1,4 @@
-"""Types of arrays, by their contents."""
+"""Names of array types, by the contents of the arrays."""
 
 from __future__ import annotations
 

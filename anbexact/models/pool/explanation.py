@@ -17,7 +17,8 @@ from anbexact.models.pool.weights import finite_logs
 from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
-NOTE = "Pooled terms have no counts and intervals: every member has its own states."
+NOTE = "Pooled terms have no counts and no intervals, because every member has its own states."
+"""What an explanation says about counts and intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ def explain_pool(
     label: Any = None,
     against: Any = None,
 ) -> Explanations:
-    """Explain every row: log odds of a pool as a sum of terms, each the weighted sum of the members' terms.
+    """Explain every row by terms whose sum is the log odds of the pool; each is a weighted sum of terms of the
+    members.
 
     Members with the same features in a family share a term, regardless of their cut points and of the direction of
     the arcs between these features.
@@ -118,8 +120,8 @@ def _parts(
 ) -> list[FamilyTerms]:
     """Return the terms of all families, and of members as a whole.
 
-    A member is a single term if it has no families, and in rows where its probabilities contain zeros: its terms are
-    then infinite there, while the pool counts its log odds as finite.
+    A member is a single term if it has no families, and in rows where some of its probabilities are 0: its own terms
+    are infinite there, whereas the pool limits its log odds (see :func:`~anbexact.models.pool.weights.finite_logs`).
     """
     c = vocabulary.class_name
     n_rows = len(compared[0])
@@ -161,7 +163,7 @@ def _of_family(
     codes: Mapping[Hashable, Sequence[int]],
     shown: tuple[Vocabulary, Bools],
 ) -> FamilyTerms:
-    """Return the term of a family, of the rows in which no member lacks one of its cells."""
+    """Return the term of a family, for the rows in which every member knows all of its cells."""
     vocabulary, hidden = shown
     features = vocabulary.features
     places = [j for j, name in enumerate(features) if name in key]
@@ -182,5 +184,6 @@ def _of_family(
 
 
 def _part(rows: Integers, labels: Any, nats: Floats, *, child_is_class: bool) -> FamilyTerms:
+    """Return terms without counts and intervals."""
     blank = np.full((6, len(rows)), np.nan)
     return FamilyTerms(rows, labels, nats, blank[:4], (), child_is_class, blank[4], blank[5])

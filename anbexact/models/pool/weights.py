@@ -4,8 +4,8 @@
 
     Σ_t v_t ln P(c_t | x_t) - λ/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]
 
-for rows of weight v_t, where the centre p adds up to 1 and favours members that predict well by themselves; see
-:func:`prior_centre`. The logarithm of a sum of exponentials of linear functions is convex, and the
+for rows of weight v_t, where p, the centre of the prior, adds up to 1 and favours members that predict well by
+themselves; see :func:`prior_centre`. The logarithm of a sum of exponentials of linear functions is convex, and the
 ridge makes the maximum unique. The biases b sum to 0 at the maximum.
 """
 
@@ -26,14 +26,15 @@ from anbexact._runtime.json_values import decode, encode
 LEAST_LOG = -700.0
 """The logarithm that is used for a probability that is 0, or too small for a float."""
 RIDGES = tuple(10.0 ** (k / 2) for k in range(11))
-"""Precisions of the prior of the weights to choose from."""
+"""Precisions of the prior of the weights to choose from: from 1 to 100,000, two for each power of ten."""
 MOST_STEPS = 200
+"""Maximum number of Newton steps of a fit."""
 STATIONARY = 1e-10
-"""Squared Newton decrement per unit of weight at the end of a fit."""
+"""Squared Newton decrement per unit of weight at which a fit ends."""
 SUFFICIENT = 1e-4
-"""Share of the promised decrease that a step must bring."""
+"""Share of the decrease predicted by the gradient that a step must achieve (Armijo's rule)."""
 NEAR_BOUND = 1e-9
-"""Weight below which a member whose weight would fall is fixed at 0."""
+"""Weight up to which a member is fixed at 0 if its weight would fall."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +153,8 @@ def prior_centre(held_out: HeldOutLogs) -> Floats:
     total = float(held_out.weights.sum())
     if total <= 0:
         return np.full(n_members, 1.0 / n_members)
-    of_truth = finite_logs(held_out.logs)[np.arange(len(held_out.codes)), :, held_out.codes]
-    losses = -(held_out.weights @ of_truth) / total
+    true_class_logs = finite_logs(held_out.logs)[np.arange(len(held_out.codes)), :, held_out.codes]
+    losses = -(held_out.weights @ true_class_logs) / total
     shares = np.exp(-2 * np.sqrt(total) * (losses - losses.min()))
     return np.asarray(shares / shares.sum())
 
@@ -211,8 +212,7 @@ def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
     """Return the Laplace approximation of the log evidence of a precision, at the weights that were fitted with it.
 
     ``-F(w, b) + (d ln λ - ln |H|) / 2``, where F is minus the penalised log likelihood, H its Hessian, and both the
-    determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant that
-    depends on none of these.
+    determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant.
     """
     n_members = len(found.weights)
     point = np.concatenate([found.weights, found.biases])
@@ -224,15 +224,16 @@ def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
 
 
 def fit_pool(held_out: HeldOutLogs, ridges: Sequence[float] = RIDGES) -> PoolWeights:
-    """Return the weights and biases under the precision with the highest evidence, the largest of equal ones.
+    """Return the weights and biases under the precision with the highest evidence; of equally good ones, the largest.
 
-    With few rows, cross-validation over the folds would choose the precision by chance.
+    The precision is not cross-validated: with few rows, chance would decide.
     """
     fits = [fit_weights(held_out, ridge) for ridge in sorted(ridges, reverse=True)]
     return max(fits, key=lambda found: log_evidence(held_out, found))
 
 
 def _projected(point: Floats, bounded: Bools) -> Floats:
+    """Return a point in which negative values of bounded unknowns are replaced by 0."""
     return np.where(bounded, np.maximum(point, 0.0), point)
 
 
@@ -251,6 +252,7 @@ class _Problem:
         self.weight_sum = float(self._weights.sum())
 
     def _totals(self, point: Floats) -> Floats:
+        """Return b_c + Σ_m w_m ln P_m(c | x), shape (rows, classes)."""
         totals: Floats = self._logs @ point[: self._n_members] + point[self._n_members :]
         return totals
 
