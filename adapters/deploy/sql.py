@@ -238,21 +238,21 @@ class _Query:
             return "0"
         cell = self.name(name)
         own_state = self.reader.missing_rules[name] == "own_state" and name in self.vocabulary.own_missing
-        gap = str(self.vocabulary.missing_code(name)) if own_state else "NULL"
+        missing = str(self.vocabulary.missing_code(name)) if own_state else "NULL"
         values = self.vocabulary.values(name)
         cuts = self.reader.cut_points.get(name)
         if cuts is not None:
-            return self.interval(name, cell, cuts, gap)
-        cases = [f"WHEN {cell} IS NULL THEN {gap}"]
+            return self.interval(name, cell, cuts, missing)
+        cases = [f"WHEN {cell} IS NULL THEN {missing}"]
         if any(isinstance(value, float) for value in values) and self.dialect.is_nan:
-            cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {gap}")
+            cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {missing}")
         groups = self.vocabulary.groups.get(name) or tuple((value,) for value in values)
         for code, group in enumerate(groups):
             literals = [self.literal(value, name) for value in _also_narrow(group)]
             cases.append(f"WHEN {cell} IN ({', '.join(literals)}) THEN {code}")
         return f"CASE {' '.join(cases)} END"
 
-    def interval(self, name: Hashable, cell: str, cuts: npt.NDArray[np.float64], gap: str) -> str:
+    def interval(self, name: Hashable, cell: str, cuts: npt.NDArray[np.float64], missing: str) -> str:
         """Return the expression of the number of a cell's interval."""
         quantity = self.vocabulary.quantities.get(name)
         if quantity is not None and quantity.kind != "decimal":
@@ -263,9 +263,9 @@ class _Query:
         if isinstance(quantity, TextQuantity):
             warn(quantity.expected_as_number(name, "to_sql"))
         number = f"CAST({cell} AS {self.dialect.double})"
-        cases = [f"WHEN {cell} IS NULL THEN {gap}"]
+        cases = [f"WHEN {cell} IS NULL THEN {missing}"]
         if self.dialect.is_nan:
-            cases.append(f"WHEN {self.dialect.is_nan.format(number)} THEN {gap}")
+            cases.append(f"WHEN {self.dialect.is_nan.format(number)} THEN {missing}")
         if self.dialect.is_text:
             cases.append(f"WHEN {self.dialect.is_text.format(cell=cell, number=number)} THEN {REFUSED}")
         cases += [f"WHEN {number} <= {self.dialect.float_literal(float(cut))} THEN {k}" for k, cut in enumerate(cuts)]

@@ -128,12 +128,12 @@ class Deadline:
 
     @property
     def worked(self) -> float:
-        """Seconds since the deadline was set, without those of compilation."""
+        """Seconds since the deadline was set, without the time of compilation."""
         return max(self.elapsed - self.compiling, 0.0)
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt brought forward this deadline, an outer one, or that of :func:`abandonable` work."""
+        """Whether an interrupt brought forward this deadline, an outer one, or one of :func:`abandonable`."""
         return self._interrupted or any(other.interrupted for other in (self.outer, self._work) if other is not None)
 
     @property

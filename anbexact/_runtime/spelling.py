@@ -6,8 +6,7 @@ import re
 
 
 def letters(name: str) -> str:
-    """Return a name in lower case, without blanks, hyphens and underscores; all of its spellings have the same
-    result.
+    """Return a name in lower case, without blanks, hyphens and underscores, so that all its spellings agree.
 
     Examples
     --------

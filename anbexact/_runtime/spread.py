@@ -159,7 +159,7 @@ def _job_of(n_workers: int) -> Iterator[None]:
 
 @contextmanager
 def _sent(shared: Any) -> Iterator[Any]:
-    """Send what jobs share only once: through a file on this machine or the store of Ray; Dask does this by itself."""
+    """Send what jobs share only once: through a file on this machine or the store of Ray; Dask does so itself."""
     backend = type(_backend()).__name__
     if backend == "RayBackend":
         import ray

@@ -119,8 +119,7 @@ class AveragedClassifier(AveragedParameters, StructurelessClassifier):
     def predict_proba_interval(
         self, X: Any, *, mass: float = 0.95, draws: int = 1000, random_state: int | np.random.Generator | None = 0
     ) -> npt.NDArray[np.float64]:
-        """Return credible intervals of P(class | row), which show how uncertain sample size, structure and tables
-        are.
+        """Return credible intervals of P(class | row), given how uncertain sample size, structure and tables are.
 
         Each draw from the posterior consists of an equivalent sample size, a structure and all of its tables, and
         predicts all rows. States and cut points are taken as given. For n features, a draw takes at most O(n 2ⁿ)

@@ -297,7 +297,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         ----------
         *others : NetworkClassifier
             Fitted classifiers with the same variables, states, cut points, arcs, scores and equivalent sample sizes.
-            They may be copies or come from files. A row that two of them have counted counts twice.
+            They may be copies or come from files. A row that two of them have counted is counted twice.
 
         Returns
         -------

@@ -70,8 +70,9 @@ class Deciding:
         -------
         DataFrame
             One row for each row of X, with its index if it has one. The columns are ``decision``; ``probability``,
-            that of the class decided for (NaN if the decision is not a class); and, unless there are thresholds,
-            ``expected_cost`` or ``expected_utility``, and ``advantage``, by how much the next best decision is worse.
+            the probability of the class decided for (NaN if the decision is not a class); and, unless there are
+            thresholds, ``expected_cost`` or ``expected_utility``, and ``advantage``, by how much the next best
+            decision is worse.
 
         Raises
         ------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HasNetwork:
-    """A fitted classifier whose class posterior is that of a network with conditional tables."""
+    """A fitted classifier for whose class posterior there is a network with conditional tables."""
 
     _network: DiscreteBayesianNetwork | None
 

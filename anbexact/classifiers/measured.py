@@ -159,8 +159,8 @@ class MeasuredClassifier(NetworkClassifier):
     def discrete_form(self) -> NetworkClassifier:
         """Return a classifier with conditional tables, for other programs.
 
-        This is the classifier itself or, where columns are modelled by densities, that of :meth:`to_discrete`, with a
-        warning that states the cost.
+        This is the classifier itself or, if columns are modelled by densities, the result of :meth:`to_discrete`,
+        with a warning that states the cost.
         """
         check_is_fitted(self)
         if self.universal_score_ is None:

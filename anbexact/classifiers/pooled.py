@@ -141,7 +141,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         The members of the pool, learned from all rows.
     weights_ : (members,) array
         Their weights, above 0. If all members have weight 0, the pool contains only the first one, with weight 0, and
-        predicts the same probabilities for every row, those of ``biases_``.
+        predicts the same probabilities, which follow from ``biases_``, for every row.
     biases_ : (classes,) array
         The constant added to the log odds of every class, in nats; the biases add up to 0.
     ridge_ : float
@@ -157,7 +157,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     vocabulary_ : Vocabulary
         Names and states of all variables, on these common states.
     cut_points_ : dict
-        Cut points of every column that was discretised: those of all members together.
+        Cut points of every column that was discretised: the cut points of all members together.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -425,7 +425,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     def to_logit(self) -> PooledLogit:
         """Return the logistic regression with the posterior of the pool, on the common states of its members.
 
-        Its terms are those of the union of the members' families. ``to_logit().to_network()`` is one network with
+        It has the terms of the union of the members' families. ``to_logit().to_network()`` is one network with
         this posterior, if its tables fit into memory.
 
         Raises

@@ -61,7 +61,7 @@ def smoothed_model(
 ) -> LogitModel:
     """Return the logistic regression of a network on fine intervals, refitted to these rows with smooth shapes.
 
-    ``how`` are parameters of :meth:`anbexact.adapters.LogitModel.refit`. Warnings are those of
+    ``how`` are parameters of :meth:`anbexact.adapters.LogitModel.refit`. It gives the same warnings as
     :func:`refitted_model`.
 
     Raises

@@ -238,7 +238,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
-        """The shares of the classes in training: those of ``estimator_`` when no feature is known."""
+        """The shares of the classes in training: P(class) by ``estimator_`` when no feature is known."""
         check_is_fitted(self)
         return self.estimator_.class_prior_
 

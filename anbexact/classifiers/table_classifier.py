@@ -107,8 +107,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             The features, one column each. Or a lazy frame (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are
             counted where they are; see ``docs/guides/large-tables.md``.
         y : (rows,) series, array or list
-            The class of every row. Its name becomes that of the class variable, which is called ``"class"``
-            otherwise. If X is a lazy frame, the name of a column.
+            The class of every row. Its name becomes the name of the class variable; without a name, this
+            is ``"class"``. If X is a lazy frame, the name of a column.
         sample_weight : (rows,) array, optional
             Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it. If X
             is a lazy frame, the name of a column.
@@ -143,8 +143,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Add rows to what was learned: counts add up, so the tables are those of all rows together.
 
         States, cut points, ``ess_`` and ``smoothing_`` stay as they are, and so does the structure of a network;
-        ``structure_.score`` becomes that of all rows, and its certificate says that nothing is proved about it. If
-        the classifier is not fitted, this is ``fit``.
+        ``structure_.score`` becomes the score of all rows, and its certificate says that nothing is proved about it.
+        If the classifier is not fitted, this is ``fit``.
 
         Parameters
         ----------

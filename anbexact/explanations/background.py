@@ -74,8 +74,7 @@ def row_distributions(source: FamilySum, codes: CodeArray) -> list[Floats]:
 
 
 def distributions(source: FamilySum, background: str | CodeArray | None) -> list[Floats]:
-    """Return the joint distribution of every family's features; its axes are those of the potential without the
-    class.
+    """Return the joint distribution of every family's features, with the axes of its potential except the class.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ MOST_NODES = 20_000
 
 
 def changeable_features(vocabulary: Vocabulary, keep: Collection[Hashable]) -> Bools:
-    """Return which features may be changed: all but those of ``keep``.
+    """Return which features may be changed: all that are not in ``keep``.
 
     Raises
     ------

@@ -165,8 +165,8 @@ class ACLL(FamilyScore):
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`.
 
-        A family without parents is assumed to be that of the class, because this method does not know names. Joint
-        states that are left out would contribute 0, because their weighted counts are all 0.
+        A family without parents is assumed to be the family of the class, because this method does not know names.
+        Joint states that are left out would contribute 0, because their weighted counts are all 0.
 
         Raises
         ------
@@ -189,8 +189,8 @@ class ACLL(FamilyScore):
     def approximate_cll(self, table: DiscreteTable, parents: Mapping[Hashable, Sequence[Hashable]]) -> float:
         """Return the approximate conditional log likelihood of a structure: its score plus γ N; total in nats.
 
-        It is not a bound. Under the uniform prior γ is that of p = 1, so the value is off by a multiple of N that is
-        the same for all structures.
+        It is not a bound. Under the uniform prior, γ is the constant for p = 1, so the value is off by a multiple of
+        N that is the same for all structures.
 
         Parameters
         ----------

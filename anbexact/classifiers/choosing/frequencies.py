@@ -31,7 +31,7 @@ count as better."""
 PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
 """What the warning says about a model that predicts worse than the frequencies of the classes."""
 INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
-"""What the warning recommends: it is shrunk towards the class frequencies as far as held-out rows demand."""
+"""What the warning recommends: a model that cross-validation shrinks towards the class frequencies."""
 LEAST_ROWS_COMPARED = 30
 """Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
 MOST_ROWS_COMPARED = 1_000
@@ -54,7 +54,7 @@ def later_corrected() -> Iterator[None]:
 def warn_if_worse(
     log_loss: float, of_frequencies: float, why: str, smoothing: float | None = None, smoothed: float = inf
 ) -> None:
-    """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
+    """Warn if a log loss on held-out rows is clearly above the log loss of the class frequencies; nats per row.
 
     ``why`` says what the reason may be, such as too few rows. ``smoothing`` is a larger equivalent sample size of the
     tables that is used because of this, and ``smoothed`` the log loss with it.
@@ -73,7 +73,7 @@ def smoothing_compared(
 ) -> tuple[float, float | None]:
     """Return a smoothing, or a larger one if rows are predicted clearly worse than by the class frequencies.
 
-    Each row is predicted from all others. If the log loss is clearly above that of the class frequencies, a warning
+    Each row is predicted from all others. If the class frequencies predict clearly better, a warning
     says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``. If the larger one is
     returned, the second value is the equivalent sample size of the table of the class; otherwise, it is None.
     """
@@ -142,8 +142,8 @@ def compare_relearned(table: DiscreteTable, learn: Callable[[DiscreteTable], Mod
     """Warn if models predict rows from which they were not learned worse than the class frequencies do.
 
     ``learn(rows)`` returns the model learned from some of the rows. Below a total weight of 1,000, the rows of every
-    fold are predicted from those of the others; otherwise only the rows of one fold are, at most 1,000 of them.
-    Nothing is learned if the warning would be ignored, or if only the counts of the rows are known.
+    fold are predicted from the other folds; otherwise, only the rows of one fold are predicted, at most 1,000 of
+    them. Nothing is learned if the warning would be ignored, or if only the counts of the rows are known.
     """
     if isinstance(table, CountedTable) or first_action(PredictedWorseWarning) == "ignore":
         return

@@ -76,7 +76,7 @@ class Learner:
     score : callable
         Takes an equivalent sample size and returns the score, which may ignore it.
     chooses_ess, chooses_smoothing : bool
-        Whether the equivalent sample size of the score, and that of the tables, is to be chosen.
+        Whether the equivalent sample sizes of the score and of the tables are to be chosen.
     validates : bool
         Whether structures may be learned again in folds of the rows.
     fewer : tuple of callables
@@ -102,7 +102,7 @@ class Learner:
 class Learned:
     """A structure, the equivalent sample sizes of its score and of its tables, and the search that found it.
 
-    ``class_smoothing`` is that of the table of the class, if it has one of its own.
+    ``class_smoothing`` is the equivalent sample size of the table of the class, if it has one of its own.
     """
 
     structure: Structure
@@ -126,7 +126,7 @@ def learn_structure(
     and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
     If rows are then predicted worse than by the frequencies of the classes, the tables are smoothed beyond the total
-    weight as far as that predicts better (:func:`~anbexact.models.parameters.smoothing.second_smoothing`).
+    weight if this predicts better (:func:`~anbexact.models.parameters.smoothing.second_smoothing`).
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def learn_structure(
     ess : float
         The equivalent sample size of the score; one of two to choose from if the learner leaves it open.
     smoothing : float, optional
-        The equivalent sample size of the tables, unless the learner leaves it open; None means that of the score.
+        The equivalent sample size of the tables, unless the learner leaves it open; None: the same as for the score.
     time_limit : float, optional
         Total time limit in seconds. Choices that would take longer are skipped.
 

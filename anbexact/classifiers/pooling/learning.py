@@ -79,7 +79,7 @@ class Record:
         self.longest = max(self.longest, seconds)
 
     def to_all_rows(self, n_folds: int) -> float:
-        """Return the estimated seconds of a fit to all rows, from those of fits to all rows but one fold."""
+        """Return the estimated seconds of a fit to all rows; the known fits left out one fold."""
         return self.longest * n_folds / (n_folds - 1)
 
 
@@ -372,7 +372,7 @@ def held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> HeldOutLo
 
 
 def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.DataFrame:
-    """Return the outcome of every member; ``weights`` are those of the pool, by the members' names."""
+    """Return the outcome of every member; ``weights`` maps the names of the pool's members to their weights."""
     rows = [
         (record.member.name, weights.get(record.member.name, 0.0), record.log_loss, record.seconds, record.outcome)
         for record in records

@@ -23,7 +23,7 @@ MANY_FEATURES = 22
 """Number of features beyond which no automatic member searches its structure exactly."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
 """Two limits on classes times features times `INTERVALS`. Up to the first, automatic members have smooth
-interactions; up to the second, only those of a TAN remain, and only if columns are cut; beyond it, smooth members
+interactions; up to the second, only a smooth TAN has them, and only if columns are cut; beyond it, smooth members
 have main effects only."""
 INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""

@@ -149,8 +149,8 @@ class Expected:
     def counts(self, structure: Structure, row_weights: Floats | None = None) -> Counts:
         """Return the expected counts of every family of a structure.
 
-        They are exact, unless rows are not laid out and the structure is not that of the network: then these rows are
-        represented by their draws. ``row_weights`` replace the weights of the rows if they are given.
+        They are exact, unless the structure differs from the structure of the network: then rows that are not laid
+        out are represented by their draws. ``row_weights``, if given, replace the weights of the rows.
         """
         weights = self.expectation.table.weights if row_weights is None else row_weights
         if self.draws is None or any(self.tables[name].parents != of for name, of in structure.parents.items()):
@@ -158,7 +158,7 @@ class Expected:
         return self.expectation.of_families(structure).under(self.tables, weights)[1]
 
     def rows(self, weights: Floats | None = None) -> DiscreteTable:
-        """Return the completions as a table for searches; if weights are given, they replace those of the rows."""
+        """Return the completions as a table for searches; ``weights``, if given, replace the weights of the rows."""
         table = self.expectation.table
         completed, shares = self._with_draws
         return completed.table(shares, table.weights if weights is None else weights, table.n_rows)

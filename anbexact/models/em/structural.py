@@ -94,7 +94,7 @@ class Round:
     Attributes
     ----------
     searched : bool
-        Whether the structure was searched before this round; otherwise, it is that of the round before.
+        Whether the structure was searched before this round; otherwise, it is the structure of the round before.
     log_likelihood : float
         Σ_t w_t ln P(observed cells of row t) under the tables of the round; total in nats.
     objective : float

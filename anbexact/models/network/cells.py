@@ -34,7 +34,7 @@ class Axes:
         return tuple(len(self.masses(name, level)) for name, level in zip(names, levels, strict=True))
 
     def refine(self, values: Floats, names: Sequence[Hashable], coarse: Levels, fine: Levels) -> Floats:
-        """Return a step function on the cells of coarse levels as one on those of fine levels."""
+        """Return a step function on the cells of coarse levels as a function on the cells of fine levels."""
         for axis, (name, a, b) in enumerate(zip(names, coarse, fine, strict=True)):
             if a < b:
                 partition = self.score.partitions[name]

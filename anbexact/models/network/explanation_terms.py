@@ -132,7 +132,7 @@ def family_terms(
 
 
 def _weights(family: FamilyCounts, place: tuple[Integers, ...]) -> Floats:
-    """Return the weights of cells, and those of the states of the parents in them, shape (2, cells)."""
+    """Return the weights of cells, and the weights of their joint states of the parents alone, shape (2, cells)."""
 
     def looked_up(positions: Integers, known: npt.NDArray[np.int64], weights: Floats) -> Floats:
         if not len(known):

@@ -137,7 +137,7 @@ def _bounds(p: Floats, a: Floats, b: Floats, other_a: Floats, other_b: Floats) -
 
 
 def _distribution(a: Floats, b: Floats, other_a: Floats, other_b: Floats) -> Distributions:
-    """Return the distribution function of T: the mean of that of one part over quantiles of the narrower one."""
+    """Return the distribution function of T: that of its wider part, averaged over quantiles of the narrower one."""
     most, least = np.full(len(a), 0.9), np.full(len(a), 0.1)
     spread = _log_quantile(most, a, b) - _log_quantile(least, a, b)
     other_spread = _log_quantile(most, other_a, other_b) - _log_quantile(least, other_a, other_b)

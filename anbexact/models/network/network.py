@@ -194,7 +194,7 @@ class TableNetwork(Network):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the structure, with the counts and how they become tables, or else with the tables, if given."""
+        """Return the structure, and the counts with the rule for the tables; or the tables, if these were given."""
         if self.counts is None or self.estimation is None:
             positions = self.vocabulary.positions
             return {**super().to_dict(), "tables": [table.to_dict(positions) for table in self.tables.values()]}
@@ -329,7 +329,7 @@ class TableNetwork(Network):
         return self._with(count_families(table, self.structure), self.estimation)
 
     def without_rows(self) -> TableNetwork:
-        """Return the network with all counts 0: its tables are those of the prior.
+        """Return the network with all counts 0, so that its tables are the means of the prior.
 
         Raises
         ------

@@ -26,8 +26,8 @@ BEYOND_REPETITIONS = 30
 """If the frequencies of the classes predict better than tables, equivalent sample sizes are tried up to this many
 times the total weight times the number of features."""
 CLASS_SMOOTHING = 1.0
-"""Equivalent sample size of the table of the class where that of the other tables would draw the probabilities of the
-classes towards each other."""
+"""Equivalent sample size of the table of the class where a larger one, of the other tables, would draw the
+probabilities of the classes towards each other."""
 TO_FREQUENCIES = 10_000
 """Used in place of `BEYOND_REPETITIONS` if the table of the class has an equivalent sample size of its own: with that
 much smoothing, features count so little that the class frequencies are predicted."""
@@ -160,7 +160,7 @@ class LeaveOneOut:
 
 
 def _with_class_ess(families: Sequence[Family], ess: float) -> list[Family]:
-    """Return the families, with an equivalent sample size of its own for that of a class without parents."""
+    """Return the families; a class without parents gets an equivalent sample size of its own."""
     return [replace(family, own_ess=ess) if family.given is None else family for family in families]
 
 
@@ -204,7 +204,7 @@ def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float
     Returns
     -------
     (float, float or None, float)
-        The equivalent sample size of all tables, or of all but that of the class; 1, or None if the table of the
+        The equivalent sample size of all tables, or of all but the table of the class; 1, or None if the table of the
         class has no value of its own; and the conditional log likelihood in nats, total.
     """
     found = []

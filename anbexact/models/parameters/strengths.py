@@ -162,8 +162,8 @@ def _states_that_occur(asked: Positions, cells: Positions, n_states: int, arity:
 def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repetitions: int = 1) -> Strengths:
     """Return the strengths with the highest conditional log likelihood of held-out rows, minus a penalty.
 
-    The penalty is that of a hierarchical prior: ``ln m`` of a variable at depth d is normal around a mean μ_d of its
-    own, with standard deviation `SPREAD_OF_VARIABLES`, and μ_d is normal around ln `CENTRE` with `SPREAD`. The
+    The penalty follows from a hierarchical prior: ``ln m`` of a variable at depth d is normal around a mean μ_d of
+    its own, with standard deviation `SPREAD_OF_VARIABLES`, and μ_d is normal around ln `CENTRE` with `SPREAD`. The
     exponent is normal around `EXPONENT` with `SPREAD_OF_EXPONENT`. The objective, over m, μ and γ, is
 
     ``1/R Σ_t w_t ln P(c_t | x_t; m, γ) - Σ_d (μ_d - ln 5)² / (2 · 4²) - Σ_id (ln m_id - μ_d)² / (2 · 0.5²)

@@ -58,8 +58,7 @@ def explain_pool(
     label: Any = None,
     against: Any = None,
 ) -> Explanations:
-    """Explain every row by terms whose sum is the log odds of the pool; each is a weighted sum of terms of the
-    members.
+    """Explain every row: its log odds as a sum of terms, each a weighted sum of terms of the members.
 
     Members with the same features in a family share a term, regardless of their cut points and of the direction of
     the arcs between these features.

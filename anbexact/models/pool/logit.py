@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class PooledLogit(LogitPosterior):
     """The multinomial logistic regression with the class posterior of a logarithmic pool of networks.
 
-    Its terms are those of the union of the members' families, on states that refine those of all members. For
-    complete rows its posterior is that of the pool. Missing cells are summed out under :meth:`to_network`, one
+    It has the terms of the union of the members' families, on states that refine those of all members. For complete
+    rows, it has the posterior of the pool. Missing cells are summed out under :meth:`to_network`, one
     network with this posterior, whereas in the pool every member sums them out under its own.
 
     Parameters

@@ -56,7 +56,7 @@ class PoolMember:
 class Pool(Model):
     """A logarithmic pool: ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``.
 
-    Its codes are those of all members, one below the other: shape (features of all members, rows).
+    Its codes are the codes of all members, one below the other: shape (features of all members, rows).
 
     Attributes
     ----------
@@ -81,14 +81,14 @@ class Pool(Model):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Names and states of all variables: the common states of the members, or else those of the first one."""
+        """Names and states of all variables: the members' common states, or else the states of the first member."""
         return self._source.vocabulary
 
     @property
     def cut_points(self) -> Mapping[Hashable, Cuts]:
-        """Cut points of every column that was discretised: those of all members, if these have common states.
+        """Cut points of every column that was discretised.
 
-        Otherwise, they are those of the first member.
+        They are the cut points of all members if these have common states, else those of the first member.
         """
         return self._source.cut_points
 
@@ -115,7 +115,7 @@ class Pool(Model):
 
     @property
     def n_codes(self) -> int:
-        """Number of codes of a row, those of all members."""
+        """Number of codes of a row, over all members."""
         return sum(member.model.n_codes for member in self.members)
 
     def log_posteriors(self, codes: CodeArray) -> Floats:

@@ -143,7 +143,7 @@ def finite_logs(logs: Floats) -> Floats:
 
 
 def prior_centre(held_out: HeldOutLogs) -> Floats:
-    """Return the weights around which those of a pool are shrunk, shape (members,); they add up to 1.
+    """Return the centre p of the prior of the weights, shape (members,); its elements add up to 1.
 
     ``p_m ∝ exp(-2 √N (ℓ_m - min ℓ))``, where ℓ_m is the log loss of a member, in nats per row, and N the weight of
     the rows. These are the likelihoods of the members on held-out rows to the power 2/√N, because the difference of
