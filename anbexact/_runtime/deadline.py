@@ -79,6 +79,7 @@ class _Compilation(Listener):
 
 
 compilation = _Compilation()
+"""The compilation in this process, in all threads."""
 register("numba:compile", compilation)  # type: ignore[no-untyped-call]  # numba has no types
 
 
@@ -89,6 +90,7 @@ def check_limit(name: str, value: object) -> None:
 
 
 _abandonable: ContextVar[Deadline | None] = ContextVar("abandonable", default=None)
+"""The deadline of the innermost block of :func:`abandonable`, with which all deadlines set in it pass."""
 
 
 class Deadline:

@@ -15,6 +15,7 @@ Progress = Callable[[str, float], None]
 
 
 _several: ContextVar[_Several | None] = ContextVar("several", default=None)
+"""The searches of the block of :func:`several_searches`; None outside of one."""
 
 LONG_WAIT = 5.0
 """Seconds after which progress is shown without being asked for."""

@@ -27,6 +27,7 @@ Job = TypeVar("Job", contravariant=True)
 Result = TypeVar("Result", covariant=True)
 
 _in_job: ContextVar[bool] = ContextVar("within a job", default=False)
+"""Whether this code runs within a job, which must not start jobs itself."""
 OF_THIS_MACHINE = ("LokyBackend", "MultiprocessingBackend")
 """Backends of joblib whose workers are processes on this machine."""
 ATTEMPTS = 3

@@ -35,6 +35,7 @@ def thread_count(n_jobs: object) -> int:
 _single = threading.Lock()
 _single_uses = 0
 _single_limits: Any = None
+"""How many blocks of :func:`one_blas_thread` are open, and the limit that the first of them set; under the lock."""
 
 
 @contextmanager

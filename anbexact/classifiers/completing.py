@@ -44,7 +44,9 @@ IN_ROUNDS = ("eap", "ml")
 last tables are estimated by the rule."""
 
 StructureLearner = Callable[[DiscreteTable, Validation], Callable[..., Learned]]
+"""See ``learner`` of :class:`ExpectationMaximisation`."""
 StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline, Split], Strengths]
+"""See ``strengths`` of :class:`ExpectationMaximisation`."""
 
 
 class ExpectationMaximisation:
@@ -117,6 +119,7 @@ class ExpectationMaximisation:
     def _climb(
         self, start: str, first: Expected | DiscreteTable, learned: Learned, patience: Patience = SHORT
     ) -> Climb:
+        """Climb from a start, or continue an earlier climb, with the chosen equivalent sample sizes."""
         rule = self._classifier.parameters if self._classifier.parameters in IN_ROUNDS else "eap"
         score = self._classifier.score_of(learned.ess)
         estimation = Estimation(score, learned.ess, learned.smoothing, rule)
@@ -130,6 +133,7 @@ class ExpectationMaximisation:
         return climb(self._expectation, start, first, m_step, patience, self._deadline, self._progress)
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:
+        """Return how the last tables are estimated."""
         score, rule = self._classifier.score_of(learned.ess), self._classifier.parameters
         split = IncompleteValidation(self._expectation, available_tables).split_completed
         strengths = self._strengths(rows, structure, learned, self._deadline, split)
@@ -169,6 +173,7 @@ class ExpectationMaximisation:
         return replace(structure, certificate=replace(certificate, method=f"{certificate.method}; {about}"))
 
     def _record(self, best: Climb, climbs: list[Climb], rows: DiscreteTable) -> EMRecord:
+        """Return how the network was found; ``rows`` are the completions of the last round."""
         starts = tuple(
             EMStart(one.start, one.score, one.rounds[-1].log_likelihood, len(one.rounds)) for one in climbs
         )

@@ -257,6 +257,7 @@ class DiscreteClassifier(
         return self._classified(parts_of(frame, int(batch_rows)), results, list(keep))
 
     def _classified(self, parts: Iterator[Any], results: list[str], keep: list[str]) -> Iterator[pd.DataFrame]:
+        """Yield the result for every part: the kept columns, and the columns named by ``results``."""
         features = self.vocabulary_.features
         for part in parts:
             X = chosen_columns(part, features)

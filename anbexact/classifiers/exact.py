@@ -50,6 +50,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             return self._search(table, score, **self._limits(self._most_parents, time_limit))
         deadline = Deadline(time_limit)
         structure = self._search(table, score, **self._limits(most, time_limit))
+        # The tables of the optimum may be too large; then, a second search finds the best structure within a limit.
         fewer = affordable_limit(table, score, structure, required)
         if fewer is None:
             return structure
@@ -84,6 +85,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         return self._search(table, score, **self._limits(max_parents, time_limit))
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
+        """Return the common arguments of the exact searches."""
         return {
             "max_parents": max_parents,
             "required": self.required_edges,

@@ -178,6 +178,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     def _selected(
         self, learn: Learn, ess: float, threshold: float, table: DiscreteTable, time_limit: float | None
     ) -> Selection:
+        """Return the structure over the features that given values select, and the Bayes factors."""
         return learn_selected(
             table,
             learn,

@@ -148,6 +148,7 @@ class MeasuredClassifier(NetworkClassifier):
         return self._classifier_of(self.model_.discrete())
 
     def _classifier_of(self, network: TableNetwork) -> FixedStructureClassifier:
+        """Return a fitted classifier of a network that reads frames as this one does."""
         return FixedStructureClassifier.from_network(
             network,
             feature_names=getattr(self, "feature_names_in_", None),

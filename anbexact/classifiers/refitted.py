@@ -178,6 +178,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     def _fitted_after(
         self, learned: Callable[[Any], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
     ) -> Self:
+        # Several members may share the network, so the copy gets it fitted and frozen, and only refits it. Then, the
+        # copy gets back its own parameters.
         X, y, weights = rows
         own = inf if self.time_limit is None else self.time_limit
         copy = clone(self).set_params(estimator=FrozenEstimator(learned(self._begun_with())))

@@ -20,8 +20,7 @@ from anbexact.models.network.explanation_text import MOST_TERMS, WIDTH, cell_tex
 from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
-BASE = "(base)"
-HIDDEN = "(missing cells)"
+BASE, HIDDEN = "(base)", "(missing cells)"
 """Names of the terms that are not features."""
 
 

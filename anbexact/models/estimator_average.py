@@ -71,8 +71,10 @@ class EstimatorAverage(ABC):
         """
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        """Return the values of :meth:`evaluate_rows` for all rows, computed in threads."""
         n_features, n_rows = codes.shape
         out = np.empty((n_rows, self.n_classes))
+        # Parts that are worth a thread, and no more than four of them per thread.
         at_once = max(1, WORK_PER_THREAD // (self.n_classes * (1 + n_features ** (1 + self.dependence))))
         at_once = max(at_once, -(-n_rows // (4 * thread_count(n_jobs))))
 

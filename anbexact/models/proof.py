@@ -204,10 +204,12 @@ class Proof:
 
 
 def _named(described: Any, names: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """Return the features with given numbers."""
     return tuple(names[k] for k in references(described, len(names)))
 
 
 def _edges(described: Any, names: Sequence[Hashable]) -> tuple[Edge, ...]:
+    """Return the arcs between features with given numbers."""
     edges = []
     for edge in listed(described):
         parent, child = references(listed(edge, 2), len(names))
@@ -216,6 +218,7 @@ def _edges(described: Any, names: Sequence[Hashable]) -> tuple[Edge, ...]:
 
 
 def _case(described: Mapping[str, Any], names: Sequence[Hashable]) -> Case:
+    """Return the proof of a component's bound; its kind follows from the fields."""
     if "arc" in described:
         parent, child = references(listed(described["arc"], 2), len(names))
         absent, present = (_case(mapped(described[key]), names) for key in ("absent", "present"))

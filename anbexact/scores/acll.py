@@ -19,6 +19,7 @@ from anbexact.tables.table import DiscreteTable
 Sampler = Callable[[np.random.Generator, int], npt.ArrayLike]
 """``sampler(rng, size)`` returns positive numbers, shape (size, classes): draws of (P(x, c) for every class c)."""
 Prior = str | tuple[str, float, float] | Sampler
+"""The choices of ``prior``; see :func:`acll_constants`."""
 
 N_SAMPLES = 1_000_000
 """Number of draws of a sampler from which the constants are estimated, always with the same seed."""

@@ -159,10 +159,12 @@ def log_regret(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
 
 @lru_cache(maxsize=1 << 14)
 def _log_regret_of_one(n: float, k: float) -> float:
+    """Return ln C of one pair; searches ask for the same ones again and again."""
     return float(_log_regrets(np.array([n]), np.array([k]))[0])
 
 
 def _log_regrets(n: Floats, k: Floats) -> Floats:
+    """Return ln C for arrays of one dimension, by recursion for few states and by expansion for many."""
     values = np.zeros(len(n))
     few = (k < MOST_RECURSIVE_STATES + 0.5) & (n > 0)
     many = (k >= MOST_RECURSIVE_STATES + 0.5) & (n > 0)

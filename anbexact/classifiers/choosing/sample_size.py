@@ -35,6 +35,7 @@ TIE_NATS = 1e-9
 """Nats per row by which one equivalent sample size must predict better than the one before it: above rounding."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
+"""Takes rows, a score and a time limit in seconds, and returns a structure."""
 Fold = tuple[DiscreteTable, Any]
 """Rows to learn from, and rows that are held out."""
 

@@ -24,6 +24,7 @@ SHARE_OF_STRUCTURE = 0.5
 """Share of a time limit for the structure of all rows; the rest is for the structures of the folds."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
+"""Takes rows, a score and a time limit in seconds, and returns a structure."""
 Fold = tuple[DiscreteTable, DiscreteTable]
 """Rows to learn from, and rows that are held out."""
 Split = Callable[[DiscreteTable, int, int], Sequence[Fold]]

@@ -36,6 +36,7 @@ OUT_OF_TIME = "time_limit"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
 NOT_NEEDED = "not needed"
+"""Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
 
 
 @dataclass
@@ -170,7 +171,8 @@ def cross_fit(
             if done and spare <= record.longest + record.to_all_rows(len(folds)):
                 record.outcome = OUT_OF_TIME
                 break
-            seconds = 2 * spare / (len(folds) - number + 1) if done else inf  # half of it is for choosing strengths
+            # An equal share for each fit that is left, doubled because a refit chooses strengths in half of its time.
+            seconds = 2 * spare / (len(folds) - number + 1) if done else inf
             try:
                 with record.timed(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")

@@ -19,6 +19,7 @@ from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
 
 AUTO = "auto"
+"""The value of a parameter that is chosen from the rows."""
 MANY_FEATURES = 22
 """Number of features beyond which no automatic member searches its structure exactly."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
@@ -156,6 +157,7 @@ def named_members(members: Any) -> list[Member]:
 
 
 def _check_member(estimator: Any) -> None:
+    """Refuse values that are not unfitted classifiers of this package."""
     if not isinstance(estimator, DiscreteClassifier):
         made = f"{estimator.__name__}()" if isinstance(estimator, type) else "TANClassifier()"
         raise TypeError(f"a member must be a classifier of anbexact, such as {made}, not {estimator!r}")

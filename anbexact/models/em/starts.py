@@ -13,6 +13,7 @@ from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.vocabulary import CodeArray
 
 AVAILABLE, MODE, HOT_DECK = "available cases", "mode", "hot deck"
+"""The names of :func:`available_tables`, :func:`most_probable` and :func:`dealt_in_order` as starts."""
 STARTS = (AVAILABLE, MODE, HOT_DECK)
 """The starts, by name, in the order in which they are tried."""
 

@@ -30,6 +30,7 @@ from anbexact.models.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 Learn = Callable[[DiscreteTable, Any, float | None], Structure]
+"""Takes rows, a score and a time limit in seconds, and returns a structure."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 Levels = tuple[int, ...]
+"""The levels of some variables, in their order."""
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ class DensityPosterior:
         return self._evaluate(codes, "posterior", n_jobs)
 
     def _evaluate(self, codes: CodeArray, form: str, n_jobs: int | None) -> Floats:
+        """Return the result of rows by the method ``form`` of the evaluators, in batches."""
         out = np.empty((codes.shape[1], self._axes.vocabulary.arity(self._class)))
         step = max(1, CELLS_PER_BATCH // max(len(codes), 1))
         for at_levels, rows in self._parts(codes):

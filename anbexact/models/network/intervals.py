@@ -35,8 +35,10 @@ TOLERANCE = 1e-4
 Distributions = Callable[[Floats, npt.NDArray[np.intp]], Floats]
 """Takes one point for each of some terms, and their positions; returns the distribution functions there."""
 _NODES, _WEIGHTS = (0.5 * values for values in np.polynomial.legendre.leggauss(40))
-_NODES = _NODES + 0.5  # on (0, 1)
+_NODES = _NODES + 0.5
+"""The nodes and weights of the Gauss-Legendre rule with 40 nodes, on (0, 1)."""
 _GOLDEN = (5**0.5 - 1) / 2
+"""The golden section: by this factor, the interval of a search shrinks in each step."""
 
 
 def log_ratio_intervals(a: Floats, b: Floats, other_a: Floats, other_b: Floats) -> tuple[Floats, Floats]:

@@ -120,6 +120,7 @@ class Network(JointModel, Displayed):
         """The network of conditional tables under which missing cells are summed out."""
 
     def _potentials(self) -> Potentials:
+        """Return the logarithms of the tables that depend on the class; refuse tables with zeros."""
         tables = self.summing_network.tables
         for name in class_families(self.structure):
             if not (tables[name].values > 0).all():
