@@ -176,7 +176,7 @@ class ACLL(FamilyScore):
         """
         if len(arities) and counts.shape[1] == 1 and 1 not in arities:
             raise ValueError("aCLL needs the class among the parents of every feature")
-        class_axis = 1 if len(arities) else 3
+        class_axis = 1 if len(arities) else 3  # without parents, the child is the class
         beta, _ = _constants(counts.shape[class_axis], self.prior, counts.sum(axis=(1, 2, 3)))
         weighted = _weighted(counts, beta[:, None, None, None], class_axis)
         scores: Floats = np.sum(weighted * np.log(self._clipped_shares(weighted.copy(), 3)), axis=(1, 2, 3))

@@ -173,6 +173,7 @@ def learn_structure(
             choice = _cross_validated(table, learner, found, smoothing, choosing)
         size, smoothed, class_smoothing = choice.ess, choice.smoothing, choice.class_smoothing
         final = choice.learn
+        # The rehearsal served to choose the sizes; the structure itself comes from the full search.
         if final == learner.rehearse and not (few and learner.settles_for_rehearsal):
             final = learner.learn
         known = found.get(size) if final == learner.rehearse else None

@@ -98,7 +98,7 @@ class DensityPosterior:
             yield self._incomplete, rest
         elif len(rest):
             group = np.unique(np.packbits(codes[:, rest] < 0, axis=0), axis=1, return_inverse=True)[1].reshape(-1)
-            by_group = rest[np.argsort(group, kind="stable")]
+            by_group = rest[np.argsort(group, kind="stable")]  # rows with the same missing cells follow each other
             for rows in np.split(by_group, np.cumsum(np.bincount(group))[:-1]):
                 yield self._of_pattern(codes[:, rows[0]] < 0), rows
 

@@ -306,6 +306,7 @@ class Elimination:
             while reason != DONE:
                 done, reason, needed = work(rows, done, Limits(most, CELLS_PER_CALL), room)
                 if reason == REFUSED:
+                    # The available memory is asked for only when a row needs more than the usual room.
                     if most == USUAL_CELLS:
                         most = min(MOST_BYTES, available_memory() / 2 / threads) / BYTES_PER_CELL
                     if needed > most:
@@ -364,6 +365,7 @@ def _pattern_hashes(codes: CodeArray) -> npt.NDArray[np.uint64]:
     """Return a number for every row by which rows with the same missing cells are sorted together."""
     hashes = np.zeros(codes.shape[1], dtype=np.uint64)
     for of_bytes in np.packbits(codes < 0, axis=0):
+        # The factor is 2⁶⁴ divided by the golden ratio, which spreads patterns that differ in few bits (Knuth).
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + of_bytes
     return hashes
 

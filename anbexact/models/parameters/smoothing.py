@@ -229,6 +229,7 @@ class HeldOut:
     """
 
     def __init__(self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure) -> None:
+        # Held-out rows are included so that their joint states are numbered; with weight 0, they do not count.
         codes = np.asfortranarray(np.concatenate([learned.codes, held_out.codes]))
         weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
         self._families = class_families(replace(learned, codes=codes, weights=weights), structure)

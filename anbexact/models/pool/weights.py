@@ -194,7 +194,7 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
         if -float(gradient @ step) <= STATIONARY * problem.weight_sum:
             break
         size = 1.0
-        while size > 1e-12:
+        while size > 1e-12:  # below, rounding hides any decrease
             tried = _projected(point + size * step, bounded)
             if problem.value(tried) <= value + SUFFICIENT * float(gradient @ (tried - point)):
                 break
