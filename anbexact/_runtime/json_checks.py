@@ -91,10 +91,13 @@ def references(value: Any, count: int) -> list[int]:
 def numbers(value: Any) -> npt.NDArray[np.float64]:
     """Return a list of finite numbers as an array."""
     if not {type(item) for item in listed(value)} <= {int, float}:
-        raise ValueError("a list of numbers was expected")
+        other = next(item for item in value if type(item) not in (int, float))
+        raise ValueError(f"a list of numbers was expected, not one that contains {shortened(other)}")
     found = np.array(value, dtype=np.float64)
     if not np.isfinite(found).all():
-        raise ValueError("a list of finite numbers was expected")
+        raise ValueError(
+            f"a list of finite numbers was expected, not one that contains {found[~np.isfinite(found)][0]:g}"
+        )
     return found
 
 

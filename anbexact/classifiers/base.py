@@ -166,7 +166,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         if tables is None:
             raise AttributeError(
                 "this classifier has densities instead of conditional tables, because its columns are continuous: "
-                "see densities_"
+                "see densities_, or the tables of to_discrete()"
             )
         return tables
 

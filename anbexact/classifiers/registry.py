@@ -91,13 +91,13 @@ def register_classifier(
         others = [known for key, known in CLASSIFIERS.items() if key != estimator.__name__]
         known = CLASSIFIERS.get(estimator.__name__)
         if known is not None and known.estimator.__module__ != estimator.__module__:
-            raise ValueError(f"another classifier class is called {estimator.__name__!r}")
+            raise ValueError(f"another classifier class is called {estimator.__name__!r}: rename this one")
         if name is not None and any(other.name == name for other in others):
-            raise ValueError(f"another classifier is called {name!r}")
+            raise ValueError(f"another classifier is called {name!r}: choose another name")
         labels = {line.label for other in others for line in other.compared}
         taken = [line.label for line in compared if line.label in labels]
         if taken:
-            raise ValueError(f"another line of comparisons is called {taken[0]!r}")
+            raise ValueError(f"another line of comparisons is called {taken[0]!r}: choose another label")
         CLASSIFIERS[estimator.__name__] = Registered(estimator, name, title, tuple(compared), tuple(saved), networks)
         return register_object(estimator)
 

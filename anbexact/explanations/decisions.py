@@ -117,7 +117,7 @@ def read_costs(given: Any, name: str, classes: Sequence[Any]) -> Costs:
     if isinstance(given, pd.DataFrame):
         index = [native(label) for label in given.index]
         if len(index) != len(classes) or set(index) != set(classes):
-            raise ValueError(f"the index of {name} is {index}, but the classes are {classes}")
+            raise ValueError(f"the index of {name} is {index}, but must be the classes {classes}")
         matrix = given.to_numpy(dtype=np.float64)[[index.index(label) for label in classes]]
         decisions = [native(label) for label in given.columns]
     else:

@@ -338,7 +338,9 @@ class TableNetwork(Network):
             If the network has no counts.
         """
         if self.counts is None or self.estimation is None:
-            raise ValueError("the tables of this network were given, not estimated from counts")
+            raise ValueError(
+                "there are no rows to leave out: the tables of this network were given, not estimated from counts"
+            )
         counts = {
             name: replace(own, cells=own.cells[:0], weights=own.weights[:0]) for name, own in self.counts.items()
         }
@@ -358,7 +360,9 @@ class TableNetwork(Network):
             follow from counts.
         """
         if self.counts is None or self.estimation is None or other.counts is None or other.estimation is None:
-            raise ValueError("networks whose tables were given, not estimated from counts, cannot be merged")
+            raise ValueError(
+                "networks whose tables were given, not estimated from counts, cannot be merged: fit them to rows"
+            )
         pairs = {
             "variables": (self.vocabulary.names, other.vocabulary.names),
             "states": (self.vocabulary, other.vocabulary),

@@ -121,7 +121,7 @@ def check_memory(n_cells: int) -> None:
     """Refuse tables of more cells than fit into memory."""
     if 8 * n_cells > available_memory():
         raise ValueError(
-            f"the tables take {human_bytes(8 * n_cells)}, and {human_bytes(available_memory())} is available"
+            f"the tables need {human_bytes(8 * n_cells)}, but only {human_bytes(available_memory())} is available"
         )
 
 

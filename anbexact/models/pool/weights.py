@@ -114,7 +114,7 @@ class PoolWeights:
         with reading("weights"):
             weights = numbers(listed(described["weights"], n_members))
             if not (weights >= 0).all():
-                raise ValueError("a weight is below 0")
+                raise ValueError(f"a weight is below 0: {float(weights.min())!r}")
         with reading("biases"):
             biases = numbers(listed(described["biases"], n_classes))
         with reading("ridge"):
