@@ -46,7 +46,7 @@ class HasNetwork:
         """List the attributes, with ``network_`` only once it has been built.
 
         scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read every attribute that is listed
-        here, and so does scikit-learn's own ``__dir__``. To build the network of large tables would take a minute and
+        here, and so does scikit-learn's own ``__dir__``. Building the network of large tables can take a minute and
         gigabytes of memory.
         """
         listed = set(object.__dir__(self))

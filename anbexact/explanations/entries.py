@@ -63,9 +63,8 @@ class Entry:
         """Return the value at which the entry's class is as probable as the best other one; NaN if there is none."""
         predicted = log_posterior.argmax(axis=1)
         others = np.delete(log_posterior, self.code, axis=1).max(axis=1)
-        ratio = np.exp(
-            others - log_posterior[:, self.code]
-        )  # by which the joint probability of the class must change
+        # The factor by which the joint probability of the entry's class must change:
+        ratio = np.exp(others - log_posterior[:, self.code])
         if self.prior:
             odds = self.values / (1 - self.values) * ratio
             return np.asarray(odds / (1 + odds))

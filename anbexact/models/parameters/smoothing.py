@@ -105,11 +105,11 @@ def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
 class LeaveOneOut:
     """The conditional log likelihood of a structure's EAP tables, every row predicted by the counts of the others.
 
-    Leaving a row (x, c) out lowers the counts of its own cells by 1, so nothing has to be fitted again. With ``P₋(c,
-    x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠
-    c} P(c', x)]``; families without the class cancel. Where a cell weighs less than 1, all of its weight is left out.
-    Of more than 100,000 distinct rows, that many are predicted, evenly spaced in lexicographic order; all rows are
-    counted.
+    Leaving a row (x, c) out lowers the counts of its own cells by 1, so nothing has to be fitted again. With
+    ``P₋(c, x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds
+    ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠ c} P(c', x)]``; families without the class cancel. Where a cell weighs less
+    than 1, all of its weight is left out. Of more than 100,000 distinct rows, that many are predicted, evenly spaced
+    in lexicographic order; all rows are counted.
 
     Parameters
     ----------
