@@ -83,17 +83,17 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
         names = [str(name) for name, loss in losses.items() if loss == least]
         log_loss = frame["log_loss"].min()
         sentences.append(
-            f"Lowest log loss: {_enumerated(names)}. The true classes have a probability of "
-            f"{math.exp(-log_loss):.3f} there, in the geometric mean over the rows."
+            f"Lowest log loss: {_enumerated(names)}. It means that the true classes have a probability of "
+            f"{math.exp(-log_loss):.3f} in the geometric mean over the rows."
         )
     refits = {str(old): losses[new] - losses[old] for old, new in frame.attrs["refits"].items() if new in losses}
     lowered = [f"{name} by {-change:.4f}" for name, change in refits.items() if change < 0]
     raised = [f"{name} by {change:.4f}" for name, change in refits.items() if change > 0]
     if refits:
         which = f" ({_enumerated(lowered)})" if lowered else ""
-        others = f", and raised that of {len(raised)} ({_enumerated(raised)})" if raised else ""
+        others = f", and raised it for {len(raised)} ({_enumerated(raised)})" if raised else ""
         sentences.append(
-            f"The refit lowered the log loss of {len(lowered)} of {len(refits)} networks{which}{others}."
+            f"The refit lowered the log loss for {len(lowered)} of {len(refits)} networks{which}{others}."
         )
     return sentences
 

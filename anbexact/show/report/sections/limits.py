@@ -60,7 +60,7 @@ def _of_rows(subject: Subject) -> list[str]:
     rare = [f"{subject.classes[k]} ({sizes[k]:,})" for k in np.flatnonzero(sizes < FEW_ROWS).tolist()]
     if rare:
         found.append(
-            f"These classes have fewer than {FEW_ROWS} rows here, so what is said of them is rough: {_listed(rare)}."
+            f"These classes have fewer than {FEW_ROWS} rows here, so figures about them are rough: {_listed(rare)}."
         )
     hidden = (subject.codes < 0).mean(axis=1) if subject.codes.size else np.zeros(0)
     names = subject.vocabulary.features
@@ -110,8 +110,8 @@ def _of_predictions(subject: Subject, validation: Validation | None) -> list[str
     error = math.sqrt(max(held_out * (1 - held_out), 1e-9) / len(own.truth))
     if right - held_out > MANY_STANDARD_ERRORS * error:
         found.append(
-            f"On these rows the classifier is right in {right:.1%}, on held-out rows in {held_out:.1%}. If these are "
-            "the rows that it was learned from, expect the second figure for new rows."
+            f"The classifier is right for {right:.1%} of these rows, but only for {held_out:.1%} of held-out rows. "
+            "If these are the rows that it was learned from, expect the second figure for new rows."
         )
     never = sorted(set(range(len(validation.classes))) - set(own.proba.argmax(axis=1).tolist()))
     if never:

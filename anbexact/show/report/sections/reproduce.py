@@ -24,7 +24,7 @@ def reproduce_section(subject: Subject, command: str, folds: int | None, seed: i
     records.append({"what": "rows, as the classifier reads them (SHA-256)", "version": fingerprint(subject)})
     columns = [Column("what", "software or data"), Column("version", "version")]
     how = "without cross-validation" if folds is None else f"with {folds} folds, seed {seed}"
-    text = f"The classifier is {subject.classifier!r}. The report was made {how}, by"
+    text = f"The classifier is {subject.classifier!r}. The report was made {how}, by:"
     return Section(
         "reproduce",
         "How to reproduce this",
