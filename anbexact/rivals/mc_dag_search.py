@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from anbexact._runtime.deadline import Deadline, check_limit, interruptible
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import CLL
@@ -102,7 +103,7 @@ def learn_mc_dag(
         warn("interrupted: this is the best structure found so far")
     method = "greedy equivalence search by CLL over minimal class-focused graphs"
     if constraints.max_parents < len(names) - 1:
-        method += f", at most {constraints.max_parents} parents"
+        method += f", at most {counted(constraints.max_parents, 'parent')}"
     if not complete:
         method += ", interrupted" if deadline.interrupted else ", stopped by time_limit"
     parents = as_parents(names, class_name, extension(search.found, posterior.class_position))

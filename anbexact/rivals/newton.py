@@ -2,11 +2,11 @@
 
 Newton's method on the distinct rows, with an upper bound on what is still to be gained. Models that cannot win are
 given up early by this bound, and the best model never is. Let δ be the Newton step from probabilities p, and z the
-change that it makes to the predictors of a row, minus the mean of this change under p. The functions ``q = p (1 +
-z)`` sum to 1 and match all moments of the data. If none of them is negative, maximum likelihood gains at most ``Σ w
-KL(q || p)``: among all distributions with these moments, the maximum p* has the least divergence from p, and this
-divergence is the gain. To second order, the bound equals the gain. It is also valid under separation, where the
-likelihood only has a supremum.
+change that it makes to the predictors of a row, minus the mean of this change under p. The functions
+``q = p (1 + z)`` sum to 1 and match all moments of the data. If none of them is negative, maximum likelihood gains
+at most ``Σ w KL(q || p)``: among all distributions with these moments, the maximum p* has the least divergence from
+p, and this divergence is the gain. To second order, the bound equals the gain. It is also valid under separation,
+where the likelihood only has a supremum.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def test_rows_without_a_class(capsys, labels):
     assert learned.classes_.tolist() == model.classes_.tolist() == (["p", "q"] if labels == "pq" else [0, 1])
     assert np.allclose(learned.predict_proba(X), model.predict_proba(X), atol=1e-12)
     refused = error_of(capsys, *options, "--missing-class", "em")
-    assert "--missing-class em goes together with --missing em or --missing own_state" in refused
+    assert "--missing-class em needs --missing em or --missing own_state" in refused
 
 
 def test_missing_cells_refused(capsys):
