@@ -103,10 +103,15 @@ def _check(form: ScoringForm, terms: tuple[Term, ...], *, zeros: bool) -> None:
     for column in form.columns:
         texts += [column.name, *column.codes]
         if not column.numeric and not all(isinstance(value, str) for value in column.codes):
-            raise TypeError(f"to_pmml cannot carry column {column.name!r}, which holds both text and numbers")
+            raise TypeError(
+                f"to_pmml cannot carry column {column.name!r}, which holds both text and numbers: convert it to text "
+                "before fit"
+            )
     for text in texts:
         if isinstance(text, str) and NOT_XML.search(text):
-            raise ValueError(f"to_pmml cannot carry {text!r}: XML has no way to write one of its characters")
+            raise ValueError(
+                f"to_pmml cannot carry {text!r}: XML has no way to write one of its characters; rename it"
+            )
     for term in terms:
         if np.isneginf(term.logs).any() and not zeros:
             name = form.class_name if term.child < 0 else form.columns[term.child].name
@@ -137,10 +142,12 @@ def _text(value: Any, kind: str) -> str:
 
 
 def _values(column: CodedColumn) -> Mapping[Any, int]:
+    """Return the codes of the values of a column of states, without text if the column is one of numbers."""
     return column.numbers if column.numeric else column.codes
 
 
 def _add_dictionary(root: ET.Element, form: ScoringForm) -> None:
+    """Add the types and values of the features and the class."""
     dictionary = ET.SubElement(root, "DataDictionary")
     for column in form.columns:
         if column.ignored:
@@ -243,7 +250,7 @@ def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], st
     for term in terms:
         if term.child >= 0 and form.columns[term.child].ignored:
             continue
-        # The axes of a table that are variables of the document; a column that was left out has a single state.
+        # Only some axes of a table are variables of the document: a column that was left out has a single state.
         values = np.exp(term.logs)
         axes: list[tuple[str, list[str]]] = []
         for axis, j in reversed(list(enumerate(term.features))):

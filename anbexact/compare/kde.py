@@ -15,11 +15,12 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.tables.table import check_weights
 
 ERROR = 1e-4
-"""Permitted relative error of a density, a sum over all rows; without it, the sum takes twice as long."""
+"""Permitted relative error of a density, which is a sum over all rows; the exact sum takes twice as long."""
 FARTHEST = 1e150
 """Values count as no farther from 0 than this many units of a feature: squares of differences, and sums of these over
 10⁷ features, are then finite."""
 SMALLEST, LARGEST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
+"""Bounds of the standard deviations of kernels, which keep these above 0 and finite."""
 
 
 class KernelNaiveBayes(
@@ -99,7 +100,7 @@ class KernelNaiveBayes(
         for c, densities in enumerate(self.densities_):
             for j, density in enumerate(densities):
                 joint[:, c] += density.score_samples(X[:, [j]])
-        joint -= joint.max(axis=1, keepdims=True)  # first, because ln 2 is lost when added to a large number
+        joint -= joint.max(axis=1, keepdims=True)  # before normalising: added to a large number, ln 2 would be lost
         normalised: Floats = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return normalised
 
@@ -116,8 +117,8 @@ class KernelNaiveBayes(
 def _deviations(values: Floats, weights: Floats) -> Floats:
     """Return the standard deviation of every column; exactly 0 for a constant one.
 
-    Columns are divided by a power of two first, so that no square overflows, and none vanishes unless others are far
-    larger.
+    Columns are first divided by a power of two, so that no square overflows, and a square vanishes only if others are
+    far larger.
     """
     exponents = np.frexp(np.abs(values).max(axis=0))[1]
     scaled = np.ldexp(values, -exponents)

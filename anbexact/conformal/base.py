@@ -51,7 +51,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.estimator_.predict_proba(X))
 
     def p_values(self, X: Any) -> pd.DataFrame:
-        """Return, for every row and class, the share of rows that conform no better than the row with that class.
+        """Return the p-value of every class for every row: the share of rows that conform no better than this one.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         confidence : float, default 0.9
             Minimum probability that the set of a new row contains its class.
         allow_empty : bool, default True
-            Whether a set can be empty, which means that the row is unlike the others with any class. Otherwise, such
+            Whether a set can be empty, which means that the row is unlike the others whatever its class. If not, such
             a row gets the class with the highest p-value.
 
         Returns
@@ -100,8 +100,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n = self._n_others()
         if (n + 1) * (1 - found.confidence) < 1 - EQUAL_WITHIN and len(found.sets) and found.sets.all(axis=None):
             warn(
-                f"every set contains every class: rows are ranked among {n:,} others, which can exclude a class up "
-                f"to a confidence of {n / (n + 1):.4f} only, not {found.confidence:g}"
+                f"every set contains every class: rows are ranked among {n:,} others, which can exclude a class only "
+                f"up to a confidence of {n / (n + 1):.4f}, not {found.confidence:g}: lower the confidence, or use "
+                "more rows"
             )
         return found
 

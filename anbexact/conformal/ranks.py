@@ -40,9 +40,9 @@ class Others(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """The rank of a new row: weight of the rows that conform worse, of those that conform equally well, and of all.
+    """The rank of a new row: the weights of the rows that conform worse, of those that conform equally, and of all.
 
-    The last two include the new row.
+    The last two weights include the new row.
     """
 
     worse: float
@@ -50,7 +50,7 @@ class Rank(NamedTuple):
     total: float
 
     def p_value(self, uniform: float | None = None) -> float:
-        """Return the share of rows that conform no better; ``uniform`` is the share of ties that counts."""
+        """Return the share of rows that conform no better, of those that conform equally only a share ``uniform``."""
         return (self.worse + (1.0 if uniform is None else uniform) * self.equal) / self.total
 
 

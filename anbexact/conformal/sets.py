@@ -59,7 +59,9 @@ class ConformalSets(Displayed):
         place = {native(label): k for k, label in enumerate(self.sets.columns)}
         truth = [place.get(native(label)) for label in np.asarray(y, dtype=object).tolist()]
         if len(truth) != len(self.sets):
-            raise ValueError(f"y has {len(truth)} classes, and there are {len(self.sets)} sets")
+            raise ValueError(
+                f"y has {len(truth)} classes, but there are {len(self.sets)} sets: pass the classes of the same rows"
+            )
         inside = self.sets.to_numpy()
         return float(np.mean([c is not None and inside[r, c] for r, c in enumerate(truth)]))
 

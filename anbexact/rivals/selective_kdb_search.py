@@ -46,10 +46,10 @@ def learn_skdb(
         Σ_rows ln P₋(c | x_1, ..., x_m),
 
     with expected a posteriori tables; the paper uses errors or squared errors instead. Ties are broken by the fewest
-    features, then by the lowest k. Features that are not chosen have no arcs. Parents are the same whether rows are
-    left out or not, as in the paper.
+    features, then by the lowest k. Features that are not chosen have no arcs. As in the paper, the order and the
+    parents are not chosen again when a row is left out.
 
-    All m are tried in one pass, in O(k n N s) steps for n features, N distinct rows and s classes.
+    All m are tried in one pass, in O(k n N s) operations for n features, N distinct rows and s classes.
 
     Parameters
     ----------

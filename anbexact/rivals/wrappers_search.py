@@ -63,13 +63,14 @@ def add_tree_arcs(features: tuple[Hashable, ...], families: Families) -> Iterato
 
 
 def groups_of(families: Mapping[Hashable, tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-    """Return the groups of joined features: in a group, the parents of each are those before it."""
+    """Return the groups of joined features; in a group, the parents of each feature are those before it."""
     above = {name for of_name in families.values() for name in of_name}
     last = [name for name in families if name not in above]
     return [(*families[name], name) for name in last]
 
 
 Steps = Callable[[tuple[Hashable, ...], Families], Iterator[Families]]
+"""A function of the features and of the families that a climb has reached, which yields those one step further."""
 
 
 @dataclass(eq=False)
@@ -83,7 +84,7 @@ class LeaveOneOutClimb:
     ess : float
         Equivalent sample size of the tables.
     deadline : Deadline
-        When no further step is tried.
+        The time from which no further step is tried.
     """
 
     table: DiscreteTable
@@ -131,7 +132,7 @@ class LeaveOneOutClimb:
         return float(table.weights @ (own - logsumexp(logs, axis=1)))
 
     def _family(self, child: Hashable, parents: tuple[Hashable, ...]) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-        """Return the joint state of every row, and ln θ of every joint state and class, also with a row removed."""
+        """Return the joint state of every row, and ln θ by joint state and class, with all rows and with one less."""
         key = child, frozenset(parents)
         if key not in self._known:
             class_name = class_of(self.table)

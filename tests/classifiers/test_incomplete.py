@@ -196,7 +196,7 @@ def test_rows_are_added_only_if_complete():
         (MCDAGClassifier, {"handle_missing": "em"}, "'em' is for networks"),
         (GreedyGBNClassifier, {"handle_missing": "em", "structure_score": "cmdl"}, "'em' is for networks"),
         (ANBClassifier, {"handle_missing": "em", "continuous": "universal"}, "'em' is for networks"),
-        (ANBClassifier, {"missing_class": "em"}, "goes together with handle_missing='em' or handle_missing="),
+        (ANBClassifier, {"missing_class": "em"}, "needs handle_missing='em' or handle_missing="),
         (LogitFANClassifier, {"missing_class": "em", "handle_missing": "own_state"}, "missing_class must be 'error'"),
     ],
 )

@@ -462,7 +462,7 @@ class TestRefittedLines:
         frame = compare(X, y, folds=3, models=models)
         assert frame.loc["wedge"].isna().all()
         assert frame.loc[["NB", "NB refitted"]].notna().all(axis=None)
-        assert "wedge was refused: the tables would need 16 TB" in frame.attrs["notes"]
+        assert "wedge could not be learned: the tables would need 16 TB" in frame.attrs["notes"]
 
 
 def test_everyone_sees_the_same_states():
@@ -588,7 +588,7 @@ def test_class_whose_rows_all_have_a_missing_feature():
     frame = compare(X, y, folds=2, models=own)
     assert frame.loc[["loses", "loses refitted"]].isna().all(axis=None)
     assert frame.loc["keeps", "accuracy"] == 1.0
-    assert "loses was refused: the class 'r' of 'class' would be lost" in " ".join(frame.attrs["notes"])
+    assert "loses could not be learned: the class 'r' of 'class' would be lost" in " ".join(frame.attrs["notes"])
 
 
 def test_identifiers_are_noted():
@@ -664,7 +664,7 @@ def test_too_large_search_is_a_line_of_its_own(monkeypatch):
     frame = compare(X, y, folds=3, models=["ANB", "NB"])
     assert frame.loc[["ANB", "ANB refitted"]].isna().all(axis=None)
     assert frame.loc[["NB", "NB refitted"]].notna().all(axis=None)
-    assert frame.attrs["notes"] == ["ANB was refused: the exact search over 40 features needs 16 TB"]
+    assert frame.attrs["notes"] == ["ANB could not be learned: the exact search over 40 features needs 16 TB"]
 
 
 @pytest.mark.slow
@@ -676,7 +676,8 @@ def test_really_too_large(monkeypatch):
     assert frame.loc[refused].isna().all(axis=None)
     assert frame.drop(index=refused).notna().all(axis=None)
     assert (
-        "ANB was refused: scoring all families of 60 features with at most 1 parent needs" in frame.attrs["notes"][0]
+        "ANB could not be learned: scoring all families of 60 features with at most 1 parent needs"
+        in frame.attrs["notes"][0]
     )
 
 

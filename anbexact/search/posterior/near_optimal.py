@@ -17,6 +17,7 @@ from anbexact._kernels.network_sums import sum_contexts, sum_orders
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.units import counted
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Edge
@@ -106,7 +107,7 @@ class NearOptimal(Displayed):
         within = f"within a Bayes factor of {self.bayes_factor:g} of the optimum"
         if self.complete and len(self.structures) == 1:
             return f"no other structure is {within}"
-        return f"{'all' if self.complete else 'the best'} {len(self.structures)} structures {within}"
+        return f"{'all' if self.complete else 'the best'} {counted(len(self.structures), 'structure')} {within}"
 
 
 def near_optimal(
