@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from deadlines import watch
 from hypothesis import given
-from scipy.optimize import minimize
 from strategies import problems, random_problem, table_of
 from threadpoolctl import threadpool_info, threadpool_limits
 from tiers import examples
