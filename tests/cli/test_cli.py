@@ -585,14 +585,14 @@ def test_process():
 
 
 class TestConvert:
-    @pytest.fixture
-    def model(self, tmp_path, capsys):
-        data = tmp_path / "wine.csv"
+    @pytest.fixture(scope="class")
+    def model(self, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("wine")
         X, y = load_dataset("wine")
-        X.assign(kind=y).to_csv(data, index=False)
-        assert main(["fit", str(data), "--class", "kind", "-o", str(tmp_path / "m.json"), "--ess", "auto"]) == 0
-        capsys.readouterr()
-        return tmp_path / "m.json"
+        X.assign(kind=y).to_csv(folder / "wine.csv", index=False)
+        arguments = ["fit", folder / "wine.csv", "--class", "kind", "-o", folder / "m.json", "--ess", "auto"]
+        assert main([str(argument) for argument in arguments]) == 0
+        return folder / "m.json"
 
     @pytest.mark.parametrize("extension", [pytest.param("bif", marks=pytest.mark.slow), "xmlbif", "xdsl"])
     def test_there_and_back(self, model, tmp_path, capsys, extension):
@@ -605,7 +605,7 @@ class TestConvert:
         assert main(["convert", str(network), str(back)]) == 0
         for path in (network, back):
             predicted = tmp_path / "out.csv"
-            arguments = ["predict", str(path), str(tmp_path / "wine.csv"), "--proba", "-o", str(predicted)]
+            arguments = ["predict", str(path), str(model.parent / "wine.csv"), "--proba", "-o", str(predicted)]
             assert main(arguments) == 0
             expected = anbexact.load(model).predict_proba(load_dataset("wine")[0])
             np.testing.assert_allclose(pd.read_csv(predicted).iloc[:, 1:], expected, rtol=1e-8)
