@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +30,23 @@ OWN_LINES.insert(OWN_LINES.index("ANB"), "AODE")
 MONKS_ARCS = [["head_shape", "body_shape"], ["jacket_color", "body_shape"]]
 
 
+@cache
+def files():
+    """Two tables, as text by file name."""
+    anes, vote = load_anes96()
+    monks, monk = load_monks(1)
+    return {
+        "anes.csv": anes.assign(vote=vote).to_csv(index=False),
+        "monks.csv": monks.assign(monk=monk.to_numpy()).to_csv(index=False),
+    }
+
+
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     """Run every test in a folder of its own, with two tables in it."""
     monkeypatch.chdir(tmp_path)
-    X, y = load_anes96()
-    X.assign(vote=y).to_csv("anes.csv", index=False)
-    X, y = load_monks(1)
-    X.assign(monk=y.to_numpy()).to_csv("monks.csv", index=False)
+    for name, text in files().items():
+        Path(name).write_text(text, encoding="utf-8")
 
 
 def run(capsys, *args):
