@@ -44,9 +44,9 @@ def test_coverage():
     new = np.array(list(product(range(3), repeat=3)))
     hits = []
     for _ in range(runs):
-        of_class = rng.dirichlet([ess / 2] * 2)
+        class_prior = rng.dirichlet([ess / 2] * 2)
         tables = [rng.dirichlet([ess / 6] * 3, size=2) for _ in range(3)]
-        y = rng.choice(2, rows, p=of_class)
+        y = rng.choice(2, rows, p=class_prior)
         codes = np.stack(
             [(rng.random((rows, 1)) > table.cumsum(axis=1)[y, :-1]).sum(axis=1) for table in tables], axis=1
         )
@@ -54,7 +54,7 @@ def test_coverage():
         states = {name: [0, 1, 2] for name in X} | {"y": [0, 1]}
         fitted = NaiveBayesClassifier(ess=ess, categories=states, discretizer=None, verbose=-1)
         fitted.fit(X, pd.Series(y, name="y"))
-        joint = of_class[:, None] * np.prod([table[:, k] for table, k in zip(tables, new.T, strict=True)], axis=0)
+        joint = class_prior[:, None] * np.prod([table[:, k] for table, k in zip(tables, new.T, strict=True)], axis=0)
         true = joint[0] / joint.sum(axis=0)
         low, high = fitted.predict_proba_interval(pd.DataFrame(new, columns=X.columns), draws=200)[:, 0].T
         hits.append(((low <= true) & (true <= high)).mean())
