@@ -57,6 +57,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             return self._search(table, score, **self._limits(self._most_parents, time_limit))
         deadline = Deadline(time_limit)
         structure = self._search(table, score, **self._limits(most, time_limit))
+        # The tables of the optimum may be too large; then, a second search finds the best structure within a limit.
         fewer = affordable_limit(table, score, structure, required)
         if fewer is None:
             return structure
@@ -77,10 +78,15 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         limits = range(few, max(1, fewest) - 1, -1)
         fewer = tuple(Search(_Limited(self, most), self._rehearsal(table, seconds, most, most)) for most in limits)
         import os
-        v=os.environ.get("VAR","")
-        if v=="A" and seconds<.5: fewer=tuple(Search(_Limited(self, most), _Limited(self,most)) for most in limits); own=Search(self._learn,self._learn)
-        if v=="C" and seconds<.5: return own, tuple(Search(_Limited(self, most), _Limited(self,most)) for most in limits)
-        if v=="D": return own, fewer
+
+        v = os.environ.get("VAR", "")
+        if v == "A" and seconds < 0.5:
+            fewer = tuple(Search(_Limited(self, most), _Limited(self, most)) for most in limits)
+            own = Search(self._learn, self._learn)
+        if v == "C" and seconds < 0.5:
+            return own, tuple(Search(_Limited(self, most), _Limited(self, most)) for most in limits)
+        if v == "D":
+            return own, fewer
         return own, (own, *fewer) if seconds <= AFFORDABLE_SECONDS or not fewer else fewer
 
     def _rehearsal(self, table: DiscreteTable, seconds: float, few: int, most: int | None = None) -> Learn:
@@ -105,6 +111,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         return self._search(table, score, **self._limits(max_parents, time_limit))
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
+        """Return the common arguments of the exact searches."""
         return {
             "max_parents": max_parents,
             "required": self.required_edges,
@@ -153,6 +160,7 @@ def _seconds(table: DiscreteTable) -> float:
     """Return the estimated processor seconds of a search over all sets of features."""
     if isinstance(table, CountedTable):
         return inf
+    # The cost is defined up to the most features of a lattice, where it is far above all limits already.
     n_costed = min(max(_n_searched(table), 1), MOST_FEATURES)
     return lattice_cost(n_costed, len(table.weights)).seconds
 

@@ -419,7 +419,7 @@ class TestFewRows:
 
         def search(_, table, score, **given):
             limits.append(given["max_parents"])
-            return learn_anb(table, score, **{**given, "max_parents": 0})
+            return learn_naive_bayes(table, score)
 
         def climb_from_forest(table, score, **given):
             climbs.append(given["max_parents"])
