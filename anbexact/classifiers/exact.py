@@ -26,11 +26,10 @@ from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 QUICK_SECONDS = 0.004
-"""Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent
-sample sizes and limits on parents; beyond, hill climbing takes its place, which takes about ten milliseconds."""
-AFFORDABLE_SECONDS = 0.5
-"""Estimated processor seconds of a search over all sets of features up to which few rows may have as many parents as
-they like; beyond, the limit is one of those that cross-validation compares."""
+"""Estimated processor seconds up to which a search over all sets of features is repeated to choose equivalent sample
+sizes and limits on parents. If it would take longer (beyond about 12 features), hill climbing takes its place in these
+choices, and few rows are given no more than `FEW_PARENTS`: if there is no limit, hill climbing says too little about
+how well the optimum predicts (on hepatitis, the log loss would be .63 instead of .37)."""
 FEW_PARENTS = 2
 """Largest limit on parents that cross-validation compares."""
 MANY_FEATURES = 27
@@ -77,17 +76,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             return own, (own,)
         limits = range(few, max(1, fewest) - 1, -1)
         fewer = tuple(Search(_Limited(self, most), self._rehearsal(table, seconds, most, most)) for most in limits)
-        import os
-
-        v = os.environ.get("VAR", "")
-        if v == "A" and seconds < 0.5:
-            fewer = tuple(Search(_Limited(self, most), _Limited(self, most)) for most in limits)
-            own = Search(self._learn, self._learn)
-        if v == "C" and seconds < 0.5:
-            return own, tuple(Search(_Limited(self, most), _Limited(self, most)) for most in limits)
-        if v == "D":
-            return own, fewer
-        return own, (own, *fewer) if seconds <= AFFORDABLE_SECONDS or not fewer else fewer
+        return own, fewer if fewer and seconds > QUICK_SECONDS else (own, *fewer)
 
     def _rehearsal(self, table: DiscreteTable, seconds: float, few: int, most: int | None = None) -> Learn:
         """Return a quick search for structures that only serve to choose something.
@@ -207,8 +196,8 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         Maximum number of feature parents of a feature, not counting the class; 0 is naive Bayes. None sets no limit.
         ``"auto"`` sets no limit either, except with ``ess="auto"`` and a total weight of the rows below 1,000: then
         cross-validation decides between no limit, 2 and 1, or between 2 and 1 if the search without a limit would
-        take more than half a second; beyond 27 features, the limit is 1. Few rows often determine no more parents
-        than that. With more rows and more than 27 features, a limit of 3 or 4 often allows a proof when the search
+        take more than four milliseconds (beyond about 12 features); beyond 27 features, the limit is 1. Few rows
+        often determine no more parents than that. With more rows and more than 27 features, a limit of 3 or 4 often allows a proof when the search
         without a limit finds none. With a universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N
         (:class:`~anbexact.scores.Universal` says why); beyond 27 features, the largest limit for which all families
         can be scored.
