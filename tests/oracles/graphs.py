@@ -33,6 +33,12 @@ def equivalence_class(graph):
     return frozenset(skeleton), frozenset((pair, v) for pair, v in colliders if pair not in skeleton)
 
 
+def edges_of_class(graph, members):
+    """What joins every pair in the graphs of an equivalence class: the arcs that some of them have, either way."""
+    arcs = {(u, v) for member in members for v, of_v in member.items() for u in of_v}
+    return {pair: (pair in arcs, pair[::-1] in arcs) for pair in combinations(graph, 2)}
+
+
 @cache
 def branchings(n, tree=False):
     """All forests of arcs directed away from their roots, as tuples of parents (None: no parent).

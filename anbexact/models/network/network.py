@@ -11,12 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from anbexact._kernels.posterior import PROBABILITY
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.json_checks import listed, mapped, reading
 from anbexact.models.coding import Coding
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
 from anbexact.models.model import JointModel
+from anbexact.models.network.elimination import CliqueTooLargeError, Elimination
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
@@ -30,7 +33,7 @@ from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Rows
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
+from anbexact.tables.vocabulary import MISSING, Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -237,6 +240,44 @@ class TableNetwork(Network):
     def class_posterior(self) -> Posterior:
         """The evaluator of the joint and posterior probabilities of the class."""
         return Posterior(self.tables, self.structure.class_name, self.vocabulary.features)
+
+    def marginal(self, names: Sequence[Hashable]) -> Floats:
+        """Return the joint distribution of some variables, features or class, exactly.
+
+        The other variables are summed out by a junction tree of the variables that matter.
+
+        Parameters
+        ----------
+        names : sequence
+            Different variables.
+
+        Returns
+        -------
+        (states of the first, states of the second, ...) float64
+            Probabilities that sum to 1.
+
+        Raises
+        ------
+        ValueError
+            If a name is not a variable or occurs twice, or if the sums need more memory than is available.
+        """
+        positions = self.vocabulary.positions
+        unknown = [name for name in names if name not in positions]
+        if unknown or len(set(names)) < len(names):
+            raise ValueError(f"names must be different variables of the network, not {unknown or list(names)}")
+        places = [positions[name] for name in names]
+        nothing = np.full((len(positions), 1), MISSING, dtype=np.int16)
+        try:
+            found = self._elimination.joint(nothing, sorted(places), PROBABILITY, n_jobs=1)
+        except CliqueTooLargeError as error:
+            raise ValueError(f"the joint distribution of {list(names)} under the network {error.cost}") from None
+        ascending = found.reshape([self.vocabulary.arity(self.vocabulary.names[place]) for place in sorted(places)])
+        return ascending.transpose(np.argsort(np.argsort(places)))
+
+    @cached_property
+    def _elimination(self) -> Elimination:
+        """The sums over all variables, in the order of the vocabulary."""
+        return Elimination.of_tables({name: self.tables[name] for name in self.vocabulary.names})
 
     @property
     def n_parameters(self) -> int:
