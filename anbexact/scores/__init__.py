@@ -1,6 +1,6 @@
 """Scores of structures: totals over the data in nats, to be maximised. All but CLL and CMDL are decomposable."""
 
-from anbexact.scores.acll import ACLL, acll_constants
+from anbexact.scores.acll import ACLL, acll_constants, acll_standard_error
 from anbexact.scores.base import (
     BoundedScore,
     FamilyScore,
@@ -43,6 +43,7 @@ __all__ = [
     "StructureScore",
     "Universal",
     "acll_constants",
+    "acll_standard_error",
     "family_counts",
     "log_regret",
 ]

@@ -180,6 +180,28 @@ def acll_constants_of_draws(draws):
     return beta, gamma, of_beta**0.5, of_gamma**0.5
 
 
+def acll_standard_error_of_draws(draws):
+    """Root of the mean square of ln ΣU + β Σ ln U + γ over draws, with the β and γ that fit them best."""
+    beta, gamma, *_ = acll_constants_of_draws(draws)
+    residuals = [log(sum(u)) + beta * sum(log(v) for v in u) + gamma for u in draws]
+    return (sum(r**2 for r in residuals) / len(draws)) ** 0.5
+
+
+def acll_standard_error_uniform(s):
+    """√(Var(A) - Cov(A, B)² / Var(B)) for [0, 1]^s: the moments of ln ΣU from the density of a sum of uniforms."""
+    from scipy.integrate import quad
+
+    def density(x):
+        return sum((-1) ** k * comb(s, k) * (x - k) ** (s - 1) for k in range(int(x) + 1)) / factorial(s - 1)
+
+    def moment(power):
+        pieces = (quad(lambda x: log(x) ** power * density(x), k, k + 1, epsabs=1e-13)[0] for k in range(s))
+        return sum(pieces)
+
+    beta, _ = acll_constants_uniform(s)
+    return (moment(2) - moment(1) ** 2 - s * beta**2) ** 0.5
+
+
 def acll_constants_dirichlet(s, a, b):
     """Closed form for Dir(a, ..., a, b), by the moments of logarithms of Dirichlet variables."""
     from scipy.special import digamma, polygamma
