@@ -18,7 +18,7 @@ from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import AIC, BIC, HQ, LL
 from anbexact.scores.mit import MIT
 from anbexact.scores.nml import FNML, QNML, log_regret
-from anbexact.scores.universal import Universal
+from anbexact.scores.universal import Universal, universal_information
 
 __all__ = [
     "ACLL",
@@ -46,4 +46,5 @@ __all__ = [
     "acll_standard_error",
     "family_counts",
     "log_regret",
+    "universal_information",
 ]
