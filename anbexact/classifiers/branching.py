@@ -111,9 +111,10 @@ class FANClassifier(BranchingClassifier):
 
 @parameter_group
 class CkGParameters(BranchingParameters):
-    """Limit on the parents of a feature in a k-graph."""
+    """Limit on the parents of a feature in a k-graph, and which features they are chosen from."""
 
     k: int = 2
+    order: str = "ancestors"
 
 
 @register_classifier(
@@ -123,19 +124,25 @@ class CkGClassifier(CkGParameters, BranchingClassifier):
     """The best k-graph consistent with the optimal branching (CkG).
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``, where the feature parents π_i are the best set of at most k of the
-    feature's ancestors in the tree that :class:`~anbexact.TANClassifier` learns. See :func:`~anbexact.learn_ckg` for
-    the search, its cost, its tie rule, and in which sense it is optimal.
+    feature's ancestors in the tree that :class:`~anbexact.TANClassifier` learns, or of all features before it in the
+    breadth-first order of that tree. See :func:`~anbexact.learn_ckg` for the search, its cost, its tie rule, and in
+    which sense it is optimal.
 
     Parameters
     ----------
     k : int, default 2
         Maximum number of feature parents of a feature, 1 or more.
+    order : {"ancestors", "breadth_first"}, default "ancestors"
+        The features from which the feature parents are chosen. The breadth-first order offers more of them, so no
+        score is lower.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.TANClassifier`.
 
     References
     ----------
-    Carvalho and Oliveira, *Learning Bayesian Networks Consistent with the Optimal Branching*, ICMLA 2007.
+    Carvalho and Oliveira, *Learning Bayesian Networks Consistent with the Optimal Branching*, ICMLA 2007; the
+    breadth-first order: Carvalho, Oliveira and Sagot, *Efficient Learning of Bayesian Network Classifiers: An
+    Extension to the TAN Classifier*, Australian Joint Conference on Artificial Intelligence 2007.
 
     Examples
     --------
@@ -147,4 +154,4 @@ class CkGClassifier(CkGParameters, BranchingClassifier):
     """
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
-        return learn_ckg(table, score, k=self.k, **self._limits(time_limit))
+        return learn_ckg(table, score, k=self.k, order=self.order, **self._limits(time_limit))

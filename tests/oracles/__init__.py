@@ -39,6 +39,7 @@ from oracles.graphs import (
     is_acyclic,
     is_class_focused_graph,
     orders_of,
+    visited_before,
 )
 from oracles.logit import (
     Conditional,
@@ -316,5 +317,6 @@ __all__ = [
     "sum_n_log_n",
     "universal_measure",
     "value_in",
+    "visited_before",
     "weighted_naive_bayes_likelihood",
 ]

@@ -62,6 +62,21 @@ def ancestors(parents, child):
     return sorted(found)
 
 
+def visited_before(parents, child):
+    """The features before one in the breadth-first order of a branching: nearer to the root, then as their parents.
+
+    Of two at the same depth, the one whose path from the root comes first, feature by feature in table order.
+    """
+
+    def place(v):
+        path = [v]
+        while parents[path[0]] is not None:
+            path.insert(0, parents[path[0]])
+        return len(path), path
+
+    return sorted(v for v in range(len(parents)) if place(v) < place(child))
+
+
 def class_families(graph, class_):
     """The class's parents, and for each child of the class φ(i): the child and its other parents."""
     children = {child: of_child for child, of_child in graph.items() if class_ in of_child}
