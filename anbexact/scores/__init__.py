@@ -10,6 +10,7 @@ from anbexact.scores.base import (
     StructureScore,
     family_counts,
 )
+from anbexact.scores.bde import BDe, PriorNetwork
 from anbexact.scores.bdeu import BDeu
 from anbexact.scores.bds import BDs
 from anbexact.scores.cll import CLL, CMDL
@@ -33,11 +34,13 @@ __all__ = [
     "LL",
     "MIT",
     "QNML",
+    "BDe",
     "BDeu",
     "BDs",
     "BoundedScore",
     "FamilyScore",
     "MixedSetScore",
+    "PriorNetwork",
     "Score",
     "SetScore",
     "StructureScore",

@@ -127,6 +127,24 @@ def dirichlet_local(n_js, a):
     return total
 
 
+def bde_local(rows, weights, arities, child, parents, joint, ess):
+    """Prior counts ess P(x, pa), from the joint distribution of a prior network: joint states and probabilities."""
+
+    def prior(fixed):
+        return ess * sum(p for states, p in joint.items() if all(states[v] == state for v, state in fixed.items()))
+
+    total = 0.0
+    for j in product(*(range(arities[parent]) for parent in parents)):
+        given = dict(zip(parents, j, strict=True))
+        own = [w for row, w in zip(rows, weights, strict=True) if all(row[v] == s for v, s in given.items())]
+        total += lgamma(prior(given)) - lgamma(prior(given) + sum(own))
+        for k in range(arities[child]):
+            cell = {**given, child: k}
+            n = sum(w for row, w in zip(rows, weights, strict=True) if all(row[v] == s for v, s in cell.items()))
+            total += lgamma(prior(cell) + n) - lgamma(prior(cell))
+    return total
+
+
 def k2_local(rows, weights, arities, child, parents):
     """All Dirichlet parameters 1."""
     return dirichlet_local(families(rows, weights, arities, child, parents), 1.0)

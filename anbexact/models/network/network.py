@@ -33,7 +33,7 @@ from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Rows
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import MISSING, Vocabulary
+from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -273,6 +273,31 @@ class TableNetwork(Network):
             raise ValueError(f"the joint distribution of {list(names)} under the network {error.cost}") from None
         ascending = found.reshape([self.vocabulary.arity(self.vocabulary.names[place]) for place in sorted(places)])
         return ascending.transpose(np.argsort(np.argsort(places)))
+
+    def log_probability(self, names: Sequence[Hashable], codes: CodeArray) -> Floats:
+        """Return the log probability of joint states of some variables, features or class; the others are summed out.
+
+        Parameters
+        ----------
+        names : sequence
+            Different variables of the network.
+        codes : (variables, joint states) int16
+            Their states.
+
+        Returns
+        -------
+        (joint states,) float64
+            Nats.
+
+        Raises
+        ------
+        ValueError
+            If the sums need more memory than is available.
+        """
+        positions = self.vocabulary.positions
+        rows = np.full((len(positions), codes.shape[1]), MISSING, dtype=np.int16)
+        rows[[positions[name] for name in names]] = codes
+        return self._elimination.marginals(rows, [], n_jobs=1)[1]
 
     @cached_property
     def _elimination(self) -> Elimination:
