@@ -9,7 +9,7 @@ from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import BranchingParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.models.structure import Structure
-from anbexact.scores import Score
+from anbexact.scores import ACLL, Score
 from anbexact.search import learn_ckg, learn_fan, learn_tan
 from anbexact.tables.table import DiscreteTable
 
@@ -42,12 +42,19 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
         }
 
 
+OF_ACLL = {"structure_score": "acll", "parameters": "acll"}
+"""Structure and tables by aCLL, as its authors learn them."""
+
+
 @register_classifier(
     "tan",
     "tree augmented naive Bayes (TAN)",
     compared=[
         Compared("TAN", 20, by_default=True),
+        Compared("TAN-LL", 21, refitted=False, parameters={"structure_score": "ll", "parameters": "friedman"}),
         Compared("TAN-aCLL", 22, refitted=False, parameters={"structure_score": "acll", "ess": 1.0}),
+        Compared("TAN-aCLL uniform", 23, refitted=False, parameters=OF_ACLL | {"structure_score": ACLL("uniform")}),
+        Compared("TAN-aCLL Dirichlet", 24, refitted=False, parameters=OF_ACLL),
         Compared("TAN universal", 190, refitted=False, parameters={"continuous": "universal"}),
     ],
     networks="tan",
