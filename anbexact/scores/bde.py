@@ -51,7 +51,7 @@ class BDe:
     ``max_parents``.
 
     The conditional tables of a classifier do not follow this prior: they are estimated by its own ``parameters``. A
-    classifier with a prior network can be pickled, but not saved as a JSON file.
+    saved classifier contains the prior network.
 
     Parameters
     ----------

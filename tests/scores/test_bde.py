@@ -23,6 +23,7 @@ from anbexact import (
     learn_gbn,
     learn_naive_bayes,
     learn_tan,
+    load,
     structure_posterior,
 )
 from anbexact.adapters import from_pgmpy
@@ -212,10 +213,23 @@ class TestSearches:
         of_pgmpy = BDe(from_pgmpy(earlier.network_, "holding").model_, 10.0)
         again = ANBClassifier(structure_score=of_pgmpy, ess=1).fit(X[200:], y[200:])
         assert again.structure_.score == pytest.approx(fitted.structure_.score, rel=1e-12)
-        with pytest.raises(
-            TypeError, match=r"cannot save the parameter structure_score: .* cannot be written to a file"
-        ):
-            fitted.save("model.json")
+
+    def test_files_contain_the_prior_network(self, tmp_path):
+        X, y = load_iris()
+        earlier = TANClassifier(ess=1, discretizer="median").fit(X[::2], y[::2])
+        score = BDe(earlier.model_, 10.0)
+        fitted = ANBClassifier(structure_score=score, ess=1, discretizer="median").fit(X[::2], y[::2])
+        fitted.save(tmp_path / "model.json")
+        again = load(tmp_path / "model.json")
+        np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+        assert again.structure_score.ess == 10.0
+        read = again.structure_score.prior_network
+        assert dict(read.vocabulary.states) == dict(earlier.model_.vocabulary.states)
+        for name, table in earlier.model_.tables.items():
+            assert read.tables[name].parents == table.parents
+            np.testing.assert_array_equal(read.tables[name].values, table.values)
+        refitted = again.fit(X[::2], y[::2])
+        assert refitted.structure_.score == pytest.approx(fitted.structure_.score, rel=1e-12)
 
     def test_what_it_lacks(self):
         """Neither set scores by kernels nor bounds: exact searches without a limit stop at 16 features and say so."""

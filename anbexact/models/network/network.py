@@ -14,7 +14,8 @@ import numpy as np
 from anbexact._kernels.posterior import PROBABILITY
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.displayed import Displayed
-from anbexact._runtime.json_checks import listed, mapped, reading
+from anbexact._runtime.json_checks import listed, mapped, reading, references
+from anbexact._runtime.json_values import decode, encode, register_form
 from anbexact.models.coding import Coding
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
@@ -455,6 +456,27 @@ class TableNetwork(Network):
         certificate = Certificate.unknown("learned from earlier rows, not searched again")
         structure = Structure(self.structure.class_name, self.structure.parents, total, certificate)
         return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, estimation)
+
+
+def _network_to_json(network: TableNetwork) -> dict[str, Any]:
+    """Return a network that is a value of a parameter, such as the prior of a score: its states and its tables."""
+    vocabulary = network.vocabulary
+    return {
+        "variables": [[encode(name), encode(list(states))] for name, states in vocabulary.states.items()],
+        "class": vocabulary.positions[vocabulary.class_name],
+        **replace(network, counts=None, estimation=None).to_dict(),
+    }
+
+
+def _network_from_json(described: Mapping[str, Any]) -> TableNetwork:
+    """Return the network that :func:`_network_to_json` described."""
+    pairs = [listed(pair, 2) for pair in listed(described["variables"])]
+    states = {decode(name): tuple(decode(of_name)) for name, of_name in pairs}
+    class_name = list(states)[references([described["class"]], len(states))[0]]
+    return TableNetwork.from_dict(described, Vocabulary(states, class_name), {}, None)
+
+
+register_form("TableNetwork", TableNetwork, _network_to_json, _network_from_json)
 
 
 def read_structure(described: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
