@@ -23,7 +23,7 @@ class EquivalenceClass:
     neighbours: Graph
 
     def adjacent(self, node: int, below: list[int]) -> int:
-        """Return the nodes joined to one, given the :func:`children` of all."""
+        """Return the nodes that are joined to a node, given the :func:`children` of all nodes."""
         return self.parents[node] | self.neighbours[node] | below[node]
 
 
