@@ -59,8 +59,8 @@ def structural_hamming_distance(first: Any, second: Any, *, completed: bool = Tr
 
     References
     ----------
-    Tsamardinos, Brown and Aliferis, Machine Learning 65 (2006), section 7.1.3 and Algorithm 4; completion by
-    Chickering, UAI 1995.
+    Tsamardinos, Brown and Aliferis, *The max-min hill-climbing Bayesian network structure learning algorithm*, Machine
+    Learning 65 (2006); completion by Chickering, UAI 1995.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def kl_divergence(p: Any, q: Any) -> float:
     References
     ----------
     Kullback and Leibler, Annals of Mathematical Statistics 22 (1951); Koller and Friedman, *Probabilistic Graphical
-    Models* (2009), sections 8.4 and 8.5.
+    Models* (2009), chapter 8.
 
     Examples
     --------
