@@ -59,8 +59,8 @@ def structural_hamming_distance(first: Any, second: Any, *, completed: bool = Tr
 
     References
     ----------
-    Tsamardinos, Brown and Aliferis, *The max-min hill-climbing Bayesian network structure learning algorithm*, Machine
-    Learning 65 (2006); completion by Chickering, UAI 1995.
+    Tsamardinos, Brown and Aliferis, *The max-min hill-climbing Bayesian network structure learning algorithm*,
+    Machine Learning 65 (2006); completion by Chickering, UAI 1995.
 
     Examples
     --------
