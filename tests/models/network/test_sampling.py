@@ -1,5 +1,7 @@
 """Samples of networks: distributed as the joint distribution given the evidence, exactly."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -258,13 +260,15 @@ def test_a_refit_draws_from_its_network():
 
 
 def test_a_network_without_a_class():
+    """Its variables are all alike, and any of them can be evidence."""
     network, joint = network_of(5)
     vocabulary = Vocabulary(dict(network.vocabulary.states))
     assert vocabulary.class_name is None
-    rows = sampling.drawn_codes(
-        network.tables, vocabulary, np.full(5, -1, dtype=np.int16), 20_000, np.random.default_rng(0), missing=False
-    )
-    assert_distributed(np.ravel_multi_index(tuple(rows), joint.shape), joint.ravel())
+    without = SimpleNamespace(vocabulary=vocabulary, tables=network.tables, cut_points={})
+    rows = sampling.sample_network(without, 20_000, {"c": "c=1", "f2": "f2=0"}, 0, missing=False, reader=None)
+    assert rows.columns.tolist() == list(vocabulary.names)
+    possible = joint * only(network, "c", 1) * only(network, "f2", 0)
+    assert_distributed(flat(rows, vocabulary), possible.ravel())
 
 
 # ---- seeds, sizes, refusals
