@@ -345,7 +345,7 @@ class TableNetwork(Network):
         return self._with(count_families(table, self.structure), self.estimation)
 
     def without_rows(self) -> TableNetwork:
-        """Return the network with all counts 0: its tables are those of the prior.
+        """Return the network with all counts 0, and without records of values: its tables are those of the prior.
 
         Raises
         ------
