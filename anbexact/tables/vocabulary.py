@@ -125,7 +125,7 @@ class Vocabulary:
     quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
     groups: Mapping[Hashable, Groups] = field(default_factory=dict)
     own_missing: Set[Hashable] = frozenset()
-    records: Mapping[Hashable, ColumnRecord] = field(default_factory=dict, compare=False)
+    records: Mapping[Hashable, ColumnRecord] = field(default_factory=dict, compare=False, repr=False)
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
     _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
