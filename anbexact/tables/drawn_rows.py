@@ -121,14 +121,13 @@ def _of_groups(
     given: Mapping[Hashable, Any],
     uniforms: Floats,
 ) -> pd.Series[Any]:
-    """Return a column of members of groups, drawn by their shares; equally probable in a group without any share."""
+    """Return a column of members of groups, drawn by their weights; equally probable in a group of weight 0."""
     record = vocabulary.records[name]
     sizes = [len(group) for group in vocabulary.groups[name]]
     first = np.cumsum([0, *sizes])
-    shares = np.array(record.shares)
-    totals = np.add.reduceat(shares, first[:-1])
-    shares = np.where(np.repeat(totals, sizes) > 0, shares, 1.0)
-    below = np.concatenate([[0.0], np.cumsum(shares)])
+    weights = np.array(record.weights, dtype=np.float64)
+    totals = np.add.reduceat(weights, first[:-1])
+    below = np.concatenate([[0.0], np.cumsum(np.where(np.repeat(totals, sizes) > 0, weights, 1.0))])
     own = codes.astype(np.int64).clip(0, len(sizes) - 1)
     wanted = below[first[own]] + uniforms * (below[first[own + 1]] - below[first[own]])
     members = np.clip(np.searchsorted(below, wanted) - 1, first[own], first[own + 1] - 1)

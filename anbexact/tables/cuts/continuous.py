@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
-from math import fsum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.json_checks import plain_numbers
 from anbexact._runtime.warn import warn
 from anbexact.tables.cuts import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
 from anbexact.tables.cuts.base import row_weights
@@ -222,12 +222,10 @@ def record_of(column: Column, weights: Weights, cut: bool, groups: Groups | None
         return None
     codes, values = column.coded
     kept = (weights > 0) & ~column.missing
-    of_values = totals(codes[kept], weights[kept], len(values)).tolist()
-    total = fsum(of_values)
-    share = {value: weight / total for value, weight in zip(values, of_values, strict=True)}
+    of_values = dict(zip(values, plain_numbers(totals(codes[kept], weights[kept], len(values))), strict=True))
     members = tuple(value for group in groups for value in group)
-    shares = tuple(share.get(value, 0.0) for value in members)
-    return ColumnRecord(members, shares, dtype=column.categorical_dtype)
+    of_members = tuple(of_values.get(value, 0) for value in members)
+    return ColumnRecord(members, of_members, dtype=column.categorical_dtype)
 
 
 def numbers_of(

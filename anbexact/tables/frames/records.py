@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats, Integers
+from anbexact._runtime.json_checks import MOST_WEIGHT, plain_numbers
 from anbexact._runtime.json_values import register_object
 
-MOST_VALUES = 256
+MOST_VALUES = 128
 """Number of distinct numbers up to which a record has all of them; of more numbers, it has quantiles."""
 MOST_PLACES = 6
 """Decimal places up to which numbers are drawn with as many places as they had in training."""
-ROUNDING = 1e-6
-"""How much the sum of shares may differ from 1."""
 DTYPES = ("", "category", "ordered", "int64", "float64")
 FEW_NUMBERS = 1000
 """Numbers that are looked at first, because most columns of measurements already show their decimal places there."""
@@ -35,8 +34,8 @@ class ColumnRecord:
         Of a column that is cut, its numbers, ascending: all of them if there are at most ``MOST_VALUES``, and
         otherwise the quantiles 0, 1/k, ..., 1 with k = ``MOST_VALUES``. Of a column with groups of values, the
         values, in the order of the groups. Empty for other columns.
-    shares : tuple of float
-        The share of the training weight that each of these values has; empty if they are quantiles.
+    weights : tuple of float
+        The training weight of each of these values; empty if they are quantiles.
     places : int, optional
         Of quantiles: no training value has more decimal places than these. None if some have more than
         ``MOST_PLACES``.
@@ -47,20 +46,20 @@ class ColumnRecord:
     Raises
     ------
     ValueError
-        If shares do not belong to the values or do not add up to 1, if quantiles are not finite numbers that ascend,
-        or if there are no such places or types.
+        If weights do not belong to the values or are negative or not finite, if quantiles are not finite numbers that
+        ascend, or if there are no such places or types.
     """
 
     values: tuple[Any, ...] = ()
-    shares: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()
     places: int | None = None
     dtype: str = ""
 
     def __post_init__(self) -> None:
-        if self.shares:
-            shares = all(type(share) in (int, float) and share >= 0 for share in self.shares)
-            if len(self.shares) != len(self.values) or not shares or abs(sum(self.shares) - 1) > ROUNDING:
-                raise ValueError("every value must have a share, and the shares must add up to 1")
+        if self.weights:
+            numbers = all(type(weight) in (int, float) and weight >= 0 for weight in self.weights)
+            if len(self.weights) != len(self.values) or not numbers or not 0 < sum(self.weights) <= MOST_WEIGHT:
+                raise ValueError("every value must have a weight of 0 or more, and their sum must be finite")
         elif self.values and (len(self.values) < 2 or not self.ascending):
             raise ValueError("quantiles must be two or more finite numbers that ascend")
         if self.dtype not in DTYPES or (self.places is not None and self.places not in range(MOST_PLACES + 1)):
@@ -75,9 +74,10 @@ class ColumnRecord:
     def numbers_within(self, cuts: Floats, intervals: Integers, uniforms: Floats) -> Floats:
         """Return numbers drawn within intervals, distributed as the training values there.
 
-        Where all values are known, these are drawn by their shares. Otherwise the distribution function is linear
-        between the quantiles, and draws have the decimal places of the training values. An interval in which no
-        training value lies has equally probable numbers; if it has only one end, the number at this end.
+        Where all values are known, these are drawn in proportion to their weights. Otherwise the distribution
+        function is linear between the quantiles, and draws have the decimal places of the training values. In an
+        interval without training values, all numbers are equally probable; if it has only one end, the number at
+        this end is drawn.
 
         Parameters
         ----------
@@ -95,8 +95,8 @@ class ColumnRecord:
         ends = np.concatenate([[-np.inf], cuts, [np.inf]])
         values = np.array(self.values, dtype=np.float64)
         low, high = ends[intervals], ends[intervals + 1]
-        if self.shares:
-            below = np.concatenate([[0.0], np.cumsum(self.shares)])
+        if self.weights:
+            below = np.concatenate([[0.0], np.cumsum(self.weights)])
             place = np.searchsorted(values, ends, side="right")
             at = below[place]
             wanted = at[intervals] + uniforms * (at[intervals + 1] - at[intervals])
@@ -104,12 +104,12 @@ class ColumnRecord:
             chosen = np.clip(np.searchsorted(below, wanted) - 1, first, np.maximum(first, last))
             drawn = values[np.minimum(chosen, len(values) - 1)]
         else:
-            at = _shares_below(ends, values)
+            at = _distribution(ends, values)
             wanted = at[intervals] + uniforms * (at[intervals + 1] - at[intervals])
             drawn = np.interp(wanted, np.linspace(0, 1, len(values)), values)
         empty = at[intervals + 1] <= at[intervals]
         drawn[empty] = _between(low[empty], high[empty], uniforms[empty])
-        anew = empty if self.shares else np.ones(len(drawn), dtype=bool)
+        anew = empty if self.weights else np.ones(len(drawn), dtype=bool)
         drawn[anew] = self._in_places(drawn[anew], low[anew], high[anew])
         found: Floats = np.clip(drawn, np.nextafter(low, np.inf), high)
         return found
@@ -126,8 +126,8 @@ class ColumnRecord:
         return np.where(least <= most, np.clip(rounded, least, most), numbers)
 
 
-def _shares_below(ends: Floats, quantiles: Floats) -> Floats:
-    """Return the distribution function, which is linear between quantiles with equal shares, at some ends."""
+def _distribution(ends: Floats, quantiles: Floats) -> Floats:
+    """Return the distribution function, which is linear between quantiles with equal weights, at some ends."""
     n = len(quantiles) - 1
     place = np.searchsorted(quantiles, ends, side="right")
     before = np.clip(place - 1, 0, n - 1)
@@ -148,11 +148,11 @@ def _between(low: Floats, high: Floats, uniforms: Floats) -> Floats:
 def record_of_numbers(numbers: npt.NDArray[np.number[Any]], weights: Floats, dtype: str) -> ColumnRecord:
     """Return the record of numbers, none of them missing, with positive weights.
 
-    Quantile j/k is the smallest number up to which at least the share j/k of the weight lies.
+    Quantile j/k is the smallest number up to which at least j/k of the weight lies.
     """
     if weights.min() == weights.max():  # to sort the numbers alone is several times as fast
         values = np.sort(np.asarray(numbers, dtype=np.float64))
-        below = np.arange(1.0, len(values) + 1)
+        below = weights[0] * np.arange(1, len(values) + 1)
     else:
         order = np.lexsort((weights, numbers))  # so that sums do not depend on the order of the rows
         values = np.asarray(numbers, dtype=np.float64)[order]
@@ -160,11 +160,11 @@ def record_of_numbers(numbers: npt.NDArray[np.number[Any]], weights: Floats, dty
     firsts = np.append(0, np.flatnonzero(values[1:] != values[:-1]) + 1)
     places = _places_of(values[firsts])
     if len(firsts) <= MOST_VALUES:
-        shares = np.diff(below[np.append(firsts[1:], len(values)) - 1], prepend=0.0) / below[-1]
-        return ColumnRecord(tuple(values[firsts].tolist()), tuple(shares.tolist()), places, dtype)
+        of_values = np.diff(below[np.append(firsts[1:], len(values)) - 1], prepend=0.0)
+        return ColumnRecord(tuple(plain_numbers(values[firsts])), tuple(plain_numbers(of_values)), places, dtype)
     wanted = below[-1] * np.linspace(0, 1, MOST_VALUES + 1)
     quantiles = values[np.minimum(np.searchsorted(below, wanted), len(values) - 1)]
-    return ColumnRecord(tuple(quantiles.tolist()), (), places, dtype)
+    return ColumnRecord(tuple(plain_numbers(quantiles)), (), places, dtype)
 
 
 def _places_of(values: Floats) -> int | None:

@@ -20,7 +20,7 @@ def within(record, cuts, interval):
 
 @examples(200)
 @given(st.data())
-def test_known_values_have_their_shares(data):
+def test_known_values_have_their_weights(data):
     """Of few values, every one of an interval is drawn as often as its weight says, and no other."""
     numbers = data.draw(st.lists(st.integers(-20, 20), min_size=1, max_size=60))
     weights = data.draw(st.lists(st.floats(0.1, 9), min_size=len(numbers), max_size=len(numbers)))
@@ -49,7 +49,7 @@ def test_many_values_have_their_distribution(weighted):
     cuts = np.array([2.0, 3.9, 4.0, 7.5, 30.0])
     record = record_of_numbers(numbers, weights, "float64")
     assert len(record.values) == MOST_VALUES + 1
-    assert record.shares == ()
+    assert record.weights == ()
     assert record.places is None
     interval = cut_codes(numbers, cuts)
     for k in range(len(cuts) + 1):
@@ -112,9 +112,9 @@ def test_draws_depend_on_their_own_interval_only():
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"values": (1.0, 2.0), "shares": (1.0,)}, "every value must have a share"),
-        ({"values": (1.0, 2.0), "shares": (0.6, 0.6)}, "add up to 1"),
-        ({"values": (1.0, 2.0), "shares": (1.5, -0.5)}, "every value must have a share"),
+        ({"values": (1.0, 2.0), "weights": (1.0,)}, "every value must have a weight"),
+        ({"values": (1.0, 2.0), "weights": (1.0, float("inf"))}, "must be finite"),
+        ({"values": (1.0, 2.0), "weights": (1.5, -0.5)}, "every value must have a weight"),
         ({"values": (2.0, 1.0)}, "ascend"),
         ({"values": (1.0,)}, "two or more"),
         ({"values": (1.0, float("nan"))}, "finite"),
