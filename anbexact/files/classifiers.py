@@ -26,7 +26,9 @@ from anbexact.files.describe import describe
 from anbexact.files.restore import restore
 
 FORMAT = "anbexact classifier"
+"""The entry ``format`` of a classifier's JSON file."""
 FORMAT_VERSION = 1
+"""The newest version of the format, and the only one that is written."""
 
 
 def save(classifier: DiscreteClassifier, path: str | Path) -> None:

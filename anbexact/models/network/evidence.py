@@ -68,7 +68,7 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
     without_errors = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
     lenient = replace(reader, handle_unknown="marginalize", missing_rules=without_errors)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about types and names, which are refused below or known
+        warnings.simplefilter("ignore")  # about types and names: invalid ones are refused below
         codes = lenient.codes(_row(reader, evidence))[:, 0].copy()
     for j, name in enumerate(features):
         if name not in evidence:
@@ -120,6 +120,7 @@ def values_within_states(reader: Reader, evidence: Mapping[Hashable, Any]) -> di
 
 
 def _refuse(name: Hashable, value: Any, states: list[Any], own_missing: bool) -> None:
+    """Refuse a value that is not a state; suggest a state of another type that looks the same."""
     alike = [state for state in states if str(state) == str(value)]
     missing = ", and None for a missing cell" if own_missing else ""
     advice = f"its states: {_listed(states)}{missing}"
