@@ -220,15 +220,16 @@ def record_of(column: Column, weights: Weights, cut: bool, groups: Groups | None
     if cut:
         numbers = numbers_of(column, column.quantity)
         kept = (weights > 0) & np.isfinite(numbers)
+        if not kept.any():
+            return None
         dtype = "int64" if numbers.dtype.kind in "iu" else "float64"
         return record_of_numbers(numbers[kept], weights[kept], dtype if column.quantity is None else "")
     if groups is None:
         return None
     codes, values = column.coded
     kept = (weights > 0) & ~column.missing
-    of_values = dict(
-        zip(values, plain_numbers(totals(codes[kept].astype(np.int64), weights[kept], len(values))), strict=True)
-    )
+    found = plain_numbers(totals(codes[kept].astype(np.int64), weights[kept], len(values)))
+    of_values = dict(zip(values, found, strict=True))
     members = tuple(value for group in groups for value in group)
     of_members = tuple(of_values.get(value, 0) for value in members)
     return ColumnRecord(members, of_members, dtype=column.categorical_dtype)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact._runtime.json_checks import MOST_WEIGHT, plain_numbers
+from anbexact._runtime.json_checks import plain_numbers
 from anbexact._runtime.json_values import register_object
 
 MOST_VALUES = 128
@@ -58,7 +58,7 @@ class ColumnRecord:
     def __post_init__(self) -> None:
         if self.weights:
             numbers = all(type(weight) in (int, float) and weight >= 0 for weight in self.weights)
-            if len(self.weights) != len(self.values) or not numbers or not 0 < sum(self.weights) <= MOST_WEIGHT:
+            if len(self.weights) != len(self.values) or not numbers or not 0 < sum(self.weights) < inf:
                 raise ValueError("every value must have a weight of 0 or more, and their sum must be finite")
         elif self.values and (len(self.values) < 2 or not self.ascending):
             raise ValueError("quantiles must be two or more finite numbers that ascend")
@@ -119,11 +119,12 @@ class ColumnRecord:
         if self.places is None:
             return numbers
         scale = 10.0**self.places
-        least, most = np.rint(low * scale), np.rint(high * scale)
-        least = np.where(least / scale > low, least, least + 1) / scale
-        most = np.where(most / scale <= high, most, most - 1) / scale
-        rounded: Floats = np.round(numbers, self.places)
-        return np.where(least <= most, np.clip(rounded, least, most), numbers)
+        with np.errstate(over="ignore", invalid="ignore"):
+            least, most = np.rint(low * scale), np.rint(high * scale)
+            least = np.where(least / scale > low, least, least + 1) / scale
+            most = np.where(most / scale <= high, most, most - 1) / scale
+            rounded: Floats = np.clip(np.round(numbers, self.places), least, most)
+            return np.where((least <= most) & np.isfinite(rounded), rounded, numbers)
 
 
 def _distribution(ends: Floats, quantiles: Floats) -> Floats:
@@ -132,8 +133,8 @@ def _distribution(ends: Floats, quantiles: Floats) -> Floats:
     place = np.searchsorted(quantiles, ends, side="right")
     before = np.clip(place - 1, 0, n - 1)
     after = before + 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        part = (ends - quantiles[before]) / (quantiles[after] - quantiles[before])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        part = (ends / 2 - quantiles[before] / 2) / (quantiles[after] / 2 - quantiles[before] / 2)
     return np.where(place == 0, 0.0, np.where(place > n, 1.0, (before + part) / n))
 
 
@@ -170,6 +171,7 @@ def record_of_numbers(numbers: npt.NDArray[np.number[Any]], weights: Floats, dty
 def _places_of(values: Floats) -> int | None:
     """Return the decimal places that all numbers have at most; None if these are many."""
     for places in range(MOST_PLACES + 1):
-        if all(np.array_equal(np.round(some, places), some) for some in (values[:FEW_NUMBERS], values)):
-            return places
+        with np.errstate(over="ignore", invalid="ignore"):
+            if all(np.array_equal(np.round(some, places), some) for some in (values[:FEW_NUMBERS], values)):
+                return places
     return None

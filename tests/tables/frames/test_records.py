@@ -100,6 +100,18 @@ def test_an_interval_without_training_values(size):
     assert (cut_codes(drawn, cuts) == 4).all()
 
 
+@pytest.mark.parametrize("scale", [1e300, 1e308, 5e-324, 1e-310])
+def test_extreme_numbers(scale):
+    """Neither the records nor the draws overflow, and draws stay in their intervals."""
+    numbers = np.append(np.linspace(-1.7, 1.7, 900) * scale, [0.5, 0.25])
+    cuts = np.array([-scale, 0.0, scale])
+    for some in (numbers, numbers[::40]):
+        record = record_of_numbers(some, np.ones(len(some)), "float64")
+        for k in range(4):
+            drawn = within(record, cuts, k)
+            assert (cut_codes(drawn, cuts) == k).all()
+
+
 def test_draws_depend_on_their_own_interval_only():
     record = record_of_numbers(np.arange(3000.0), np.ones(3000), "int64")
     cuts = np.array([10.5, 2000.5])
