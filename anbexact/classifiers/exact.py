@@ -27,9 +27,9 @@ from anbexact.tables.table import DiscreteTable
 
 QUICK_SECONDS = 0.004
 """Estimated processor seconds up to which a search over all sets of features is repeated to choose equivalent sample
-sizes and limits on parents. If it would take longer (beyond about 12 features), hill climbing takes its place in these
-choices, and few rows are given no more than `FEW_PARENTS`: if there is no limit, hill climbing says too little about
-how well the optimum predicts (on hepatitis, the log loss would be .63 instead of .37)."""
+sizes and limits on parents. If it would take longer (beyond about 12 features), hill climbing takes its place in
+these choices, and few rows are given no more than `FEW_PARENTS`: if there is no limit, hill climbing says too little
+about how well the optimum predicts (on hepatitis, the log loss would be .63 instead of .37)."""
 FEW_PARENTS = 2
 """Largest limit on parents that cross-validation compares."""
 MANY_FEATURES = 27
@@ -197,10 +197,10 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         ``"auto"`` sets no limit either, except with ``ess="auto"`` and a total weight of the rows below 1,000: then
         cross-validation decides between no limit, 2 and 1, or between 2 and 1 if the search without a limit would
         take more than four milliseconds (beyond about 12 features); beyond 27 features, the limit is 1. Few rows
-        often determine no more parents than that. With more rows and more than 27 features, a limit of 3 or 4 often allows a proof when the search
-        without a limit finds none. With a universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N
-        (:class:`~anbexact.scores.Universal` says why); beyond 27 features, the largest limit for which all families
-        can be scored.
+        often determine no more parents than that. With more rows and more than 27 features, a limit of 3 or 4 often
+        allows a proof when the search without a limit finds none. With a universal measure, ⌊ln N⌋ - 1 by default, for
+        rows of total weight N (:class:`~anbexact.scores.Universal` says why); beyond 27 features, the largest limit
+        for which all families can be scored.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that the structure must, or must not, contain (``"x0"``, ``"x1"``, ... name the columns
         of an array).

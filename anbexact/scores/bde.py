@@ -142,7 +142,7 @@ class BDe:
         if set(own) != set(of_prior):
             raise ValueError(
                 f"column {name!r} has the states {list(own)}, but in the prior network {list(of_prior)}: declare the "
-                "same categories= for both, and the same cut points"
+                "same categories, and the same cut points, for both"
             )
         place = {state: code for code, state in enumerate(of_prior)}
         return np.array([place[state] for state in own], dtype=np.int16)

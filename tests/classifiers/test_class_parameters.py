@@ -106,21 +106,20 @@ def test_is_compared():
     assert np.isfinite(found.select_dtypes("number").to_numpy()).any()
 
 
-def test_sample_sizes_are_chosen_with_structures_of_few_parents(monkeypatch):
-    """Where a search is not quick, those that only choose equivalent sample sizes are general networks."""
-    import anbexact.classifiers.class_parameters as module
+def test_sample_sizes_are_chosen_by_climbing_over_general_networks(monkeypatch):
+    """Where a search is not quick, hill climbing chooses, with the class as a variable like any other."""
     import anbexact.classifiers.exact as exact
 
-    monkeypatch.setattr(exact, "REPEATED_SEARCH_SECONDS", 0.0)
-    limits = []
+    monkeypatch.setattr(exact, "QUICK_SECONDS", 0.0)
+    climbs = []
 
-    def searched(table, score, **options):
-        limits.append(options["max_parents"])
-        return learn_gbn(table, score, **options)
+    def climbed(table, score, **options):
+        climbs.append((options["below_class"], options["max_parents"]))
+        return climb_from_forest(table, score, **options)
 
-    learn_gbn = module.learn_gbn
-    monkeypatch.setattr(module, "learn_gbn", searched)
+    climb_from_forest = exact.climb_from_forest
+    monkeypatch.setattr(exact, "climb_from_forest", climbed)
     X, y = load_anes96()
     model = MinimalClassParametersClassifier(n_jobs=1).fit(X, y)
-    assert set(limits) == {exact.FEW_PARENTS}
+    assert set(climbs) == {(False, None)}
     assert "fewest class parameters" in model.structure_.certificate.method
