@@ -13,10 +13,11 @@ import numpy as np
 
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.json_checks import listed, mapped, reading
+from anbexact._runtime.units import counted
 from anbexact.models.coding import Coding
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
-from anbexact.models.model import JointModel
+from anbexact.models.model import JointModel, check_class
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
@@ -35,10 +36,12 @@ from anbexact.tables.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Network(JointModel, Displayed):
-    """A Bayesian network with a class: a structure and, for every variable, its distribution given its parents.
+    """A Bayesian network: a structure and, for every variable, its distribution given its parents.
 
-    Networks are immutable; estimators have one as ``model_``. It is a :class:`TableNetwork` if all variables are
-    discrete or discretised, and a :class:`DensityNetwork` if columns are modelled by a universal measure.
+    Networks are immutable; estimators have one as ``model_``. :func:`~anbexact.fit_network` makes one from a table,
+    which need not have a class; without one, whatever concerns a class is refused. It is a :class:`TableNetwork` if
+    all variables are discrete or discretised, and a :class:`DensityNetwork` if columns are modelled by a universal
+    measure.
 
     Attributes
     ----------
@@ -93,6 +96,7 @@ class Network(JointModel, Displayed):
 
     def to_potentials(self) -> Potentials:
         """Return the logarithms of the tables of :meth:`to_network` that depend on the class."""
+        check_class(self.vocabulary, "log odds")
         network = self.to_network()
         return network_potentials(network.tables, network.structure)
 
@@ -111,6 +115,7 @@ class Network(JointModel, Displayed):
         Its ``network`` and ``potentials`` raise ValueError if columns are modelled by densities, and its potentials
         do if a table contains a zero.
         """
+        check_class(self.vocabulary, "log odds")
         counts = counts_of_rows(self.counts)
         return FamilySum(self.vocabulary, counts, self.log_posterior, self._potentials, lambda: self.summing_network)
 
@@ -145,13 +150,17 @@ class Network(JointModel, Displayed):
 
     def __repr__(self) -> str:
         n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
-        return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
+        what = f" of {self.structure.class_name!r}: {counted(n_features, 'feature')}"
+        if self.structure.class_name is None:
+            what = f": {counted(n_features, 'variable')}"
+        return f"<{type(self).__name__}{what}, {counted(n_arcs, 'arc')}>"
 
     def explain(self, rows: Rows, label: Any = None, against: Any = None) -> Explanations:
         """Return, for every row, what each feature adds to the log odds of one class against another.
 
         See :func:`~anbexact.models.network.explain.explain_rows`.
         """
+        check_class(self.vocabulary, "explanations")
         return explain_rows(
             rows, self.class_posterior, self.summed_families, self.vocabulary, self.grounds, label, against
         )

@@ -15,10 +15,9 @@ from anbexact._runtime.tasks import thread_count
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints, Edge
-from anbexact.search.naive_bayes import learn_naive_bayes
+from anbexact.search.naive_bayes import without_feature_arcs
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import single_states_apart
 from anbexact.search.trees.branching import (
     as_structure,
@@ -54,7 +53,8 @@ def learn_ckg(
     The optimal branching R is the tree of :func:`~anbexact.learn_tan`. Let A_i be the ancestors of feature i, on the
     path to it from the root of R. The parents of feature i become the class and the best ``S ⊆ A_i`` with
     ``|S| ≤ k``, ``argmax_S local(i | class, S)``. Every such graph is acyclic, and R is one of them. The search needs
-    at most n^(k+1) local scores.
+    at most n^(k+1) local scores. Without a class, parents and scores are the same but for it, as in the paper, which
+    first defines k-graphs of general networks.
 
     If arcs score the same in both directions, the root of R is arbitrary, yet it determines the ancestors. It is then
     the first feature in table order, so the result depends on the order of features. Ties between parent sets (as for
@@ -63,7 +63,7 @@ def learn_ckg(
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with or without a class.
     score : Score, default BDeu()
         Any decomposable score.
     k : int, default 2
@@ -74,7 +74,8 @@ def learn_ckg(
         possible.
     time_limit : float, optional
         Time limit in seconds, after which no further families are scored. Every feature then gets the best of the
-        parent sets scored so far; if R itself was not finished, naive Bayes is returned.
+        parent sets scored so far; if R itself was not finished, the structure has only the required arcs and those
+        of the class.
     n_jobs : int, optional
         Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
@@ -111,12 +112,11 @@ def learn_ckg(
     if isinstance(k, bool) or not hasattr(k, "__index__") or k < 1:
         raise ValueError(f"k must be a whole number, 1 or more, not {k!r}")
     deadline = Deadline(time_limit)
-    score = REQUIREMENTS.accept(score)
-    class_of(table)
+    score = REQUIREMENTS.accept(score, table)
     constraints = one_parent(table.vocabulary.features, required, forbidden)
     scorer = FamilyScorer(table, score, thread_count(n_jobs), deadline)
     if not table.vocabulary.features:
-        return learn_naive_bayes(table, score)
+        return without_feature_arcs(table, score)
     pairs = pair_scores(scorer, progress)
     if pairs is None:
         return out_of_time(scorer, constraints)
