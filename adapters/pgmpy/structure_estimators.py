@@ -173,7 +173,7 @@ class GBNEstimator(_ExactEstimator):
     >>> X, _ = load_tic_tac_toe()
     >>> estimator = GBNEstimator(X.astype(object))
     >>> len(estimator.estimate().edges), estimator.structure_.certificate.optimal
-    (8, True)
+    (10, True)
     """
     _classifier = GBNClassifier
     _search = staticmethod(learn_gbn)

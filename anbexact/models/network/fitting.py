@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from math import isclose
 from numbers import Real
@@ -17,14 +17,21 @@ from anbexact.models.structure import Structure
 from anbexact.scores import BDeu, Score
 from anbexact.scores.capabilities import is_mixed, scores_structures
 from anbexact.scores.universal import as_universal
+from anbexact.tables.cuts import Cuts, interval_names
 from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 SAME_SCORE = 1e-9
 """Relative difference up to which a score is the one that the search found, computed in another order."""
 
 
 def fit_network(
-    table: DiscreteTable, structure: Structure, score: Score | None = None, *, ess: float = 1.0
+    table: DiscreteTable,
+    structure: Structure,
+    score: Score | None = None,
+    *,
+    ess: float = 1.0,
+    cut_points: Mapping[Hashable, Cuts] | None = None,
 ) -> Network:
     """Return the Bayesian network of a structure, with or without a class, estimated from a table.
 
@@ -43,6 +50,10 @@ def fit_network(
         score that it has, and that nothing is proved about it.
     ess : float, default 1.0
         Equivalent sample size of the tables; densities do not use it.
+    cut_points : mapping of column name to cut points, optional
+        The cut points of the columns of the table that are intervals, as
+        :func:`~anbexact.discretize.cut_table` returns them. The network keeps them, so that numbers can be read
+        later. With a universal measure, they are those of its partitions.
 
     Returns
     -------
@@ -53,8 +64,8 @@ def fit_network(
     Raises
     ------
     ValueError
-        If table and structure have different variables or classes, ``ess`` is not a number above 0, or the tables do
-        not fit into memory.
+        If table and structure have different variables or classes, ``ess`` is not a number above 0, cut points are
+        not those of the table, or the tables do not fit into memory.
 
     References
     ----------
@@ -68,14 +79,14 @@ def fit_network(
     >>> table = DiscreteTable.from_frame(X)
     >>> network = fit_network(table, learn_gbn(table))
     >>> network
-    <TableNetwork: 9 variables, 8 arcs>
+    <TableNetwork: 9 variables, 10 arcs>
     >>> network.structure.certificate.optimal
     True
     """
     _check(table, structure, ess)
     chosen: Any = BDeu() if score is None else score
     structure = _with_score(table, structure, chosen)
-    vocabulary = table.vocabulary
+    vocabulary, cut_points = table.vocabulary, dict(cut_points or {})
     if is_mixed(chosen):
         measure = as_universal(chosen)
         counts = count_at_levels(table, structure, measure)
@@ -84,9 +95,10 @@ def fit_network(
         if vocabulary.class_name is None:
             return network
         return replace(network, level_cost=network.cost_of_levels(table))
+    _check_cut_points(cut_points, vocabulary)
     counts = count_families(table, structure)
     estimation = Estimation(chosen, float(getattr(chosen, "ess", ess)), float(ess))
-    return TableNetwork.from_counts(vocabulary, structure, counts, {}, estimation)
+    return TableNetwork.from_counts(vocabulary, structure, counts, cut_points, estimation)
 
 
 def _check(table: DiscreteTable, structure: Structure, ess: object) -> None:
@@ -103,6 +115,16 @@ def _check(table: DiscreteTable, structure: Structure, ess: object) -> None:
         )
     if isinstance(ess, bool) or not isinstance(ess, Real) or not 0 < float(ess) < float("inf"):
         raise ValueError(f"ess must be a number above 0, not {ess!r}")
+
+
+def _check_cut_points(cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary) -> None:
+    """Refuse cut points of which the states of a variable are not the intervals."""
+    for name, cuts in cut_points.items():
+        known = name in vocabulary.states
+        intervals = interval_names(cuts, vocabulary.quantities.get(name))
+        if not known or vocabulary.observed_states(name) != intervals:
+            what = f"has the states {vocabulary.states[name]!r}" if known else "is not a variable of the table"
+            raise ValueError(f"cut_points: {name!r} {what}, but its cut points make {intervals!r}")
 
 
 def _with_score(table: DiscreteTable, structure: Structure, score: Any) -> Structure:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 LEGEND = (
-    "Lines join features that are joined with a probability of 10 % or more; the width of a line is in proportion to "
-    "it. The arrow shows the more probable direction, which rows can rarely tell from the other one."
+    "Lines join variables that are joined with a probability of 10 % or more; the width of a line is in proportion "
+    "to it. The arrow shows the more probable direction, which rows can rarely tell from the other one."
 )
 MOST_PAIRS = 15
 """Pairs of variables, or structures, that have a line of their own."""
