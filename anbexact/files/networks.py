@@ -113,7 +113,7 @@ def _restore(document: Mapping[str, Any]) -> Network:
     vocabulary = read_vocabulary(document, needs_class=False)
     cut_points = read_cut_points(document, vocabulary)
     score = None
-    if "score" in document:
+    if "counts" in document and "measure" not in document:
         with reading("score"):
             score = decode(document["score"])
             if not isinstance(score, Score) and not getattr(score, "conditional", False):

@@ -131,6 +131,14 @@ class TestRefusals:
         with pytest.raises(ValueError, match=message):
             load_network(saved)
 
+    def test_a_missing_field(self, saved):
+        document = json.loads(saved.read_text())
+        for field in ("score", "variables", "structure", "class", "cut_points"):
+            less = {key: value for key, value in document.items() if key not in (field, "sha256")}
+            saved.write_text(json.dumps({**less, "sha256": digest(less)}))
+            with pytest.raises(ValueError, match=f"damaged or was edited.*{field}"):
+                load_network(saved)
+
     def test_an_edited_file(self, saved):
         saved.write_text(saved.read_text().replace('"smoothing": 1.0', '"smoothing": 2.0'))
         with pytest.raises(ValueError, match=r"do not match its checksum.*save the network again"):
