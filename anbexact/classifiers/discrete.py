@@ -87,7 +87,7 @@ class DiscreteClassifier(
         rows : (X, y, weights)
             The training rows.
         seconds : float
-            Time limit, in seconds, of the fit that follows that of :meth:`_begun_with`.
+            Time limit, in seconds, of the fit that follows the fit of :meth:`_begun_with`.
         """
         return learned(self)
 
@@ -257,6 +257,7 @@ class DiscreteClassifier(
         return self._classified(parts_of(frame, int(batch_rows)), results, list(keep))
 
     def _classified(self, parts: Iterator[Any], results: list[str], keep: list[str]) -> Iterator[pd.DataFrame]:
+        """Yield the result for every part: the kept columns, and the columns named by ``results``."""
         features = self.vocabulary_.features
         for part in parts:
             X = chosen_columns(part, features)
@@ -290,5 +291,5 @@ class DiscreteClassifier(
 
 
 def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:
-    """Return the classifier that read the table: a refit's network, or that of a pool's first member."""
+    """Return the classifier that read the table: the network of a refit, or of the first member of a pool."""
     return cast("TableClassifier", classifier._read_by())

@@ -44,7 +44,7 @@ def describe(classifier: Any) -> dict[str, Any]:
 
 
 def _describe_pool(classifier: Any) -> dict[str, Any]:
-    """Return the JSON form of a pool: its members, their weights, and what became of those that were considered."""
+    """Return the JSON form of a pool: its members, their weights, and the outcome for every candidate."""
     considered = classifier.members_
     return {
         "members": [[name, describe(member)] for name, member in classifier.estimators_],
@@ -58,7 +58,7 @@ def _describe_pool(classifier: Any) -> dict[str, Any]:
 
 
 def _describe_refit(classifier: Any) -> dict[str, Any]:
-    """Return the JSON form of a network and its refit, and of the network on fine intervals of a smooth one."""
+    """Return the JSON form of a network and its refit; for a smooth refit, also of the network on fine intervals."""
     model = classifier.model_
     refit = model.to_dict()
     return {

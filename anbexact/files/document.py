@@ -15,6 +15,7 @@ from anbexact._runtime.json_checks import reading
 from anbexact.files.atomic import check_place, write_atomically
 
 FORMAT_VERSION = 1
+"""The newest version of the formats, and the only one that is written."""
 
 Value = TypeVar("Value")
 
@@ -40,7 +41,9 @@ class Kind:
 
 
 CLASSIFIER = Kind("anbexact classifier", "classifier", "the save method", "anbexact.load")
+"""Files of fitted classifiers."""
 NETWORK = Kind("anbexact network", "network", "anbexact.save_network", "anbexact.load_network")
+"""Files of Bayesian networks."""
 
 
 def write_document(kind: Kind, contents: Mapping[str, Any], path: str | Path) -> None:

@@ -55,7 +55,7 @@ def _estimator(document: Mapping[str, Any], method: str) -> type[Any]:
 
 
 def _with_parameters(document: Mapping[str, Any], estimator: type[Any]) -> Any:
-    """Return the classifier before it was fitted."""
+    """Return the unfitted classifier, with the constructor parameters of a document."""
     return estimator(**{name: decode(value) for name, value in mapped(document["parameters"]).items()})
 
 
@@ -96,7 +96,7 @@ def _restore_refitted(document: Mapping[str, Any], estimator: type[Any]) -> Any:
     refined = _restore_network(document, "refined") if "refined" in document else network
     with reading("refit"):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about a refit of measured columns; given in fit
+            warnings.simplefilter("ignore", UserWarning)  # about a refit of measured columns; the fit has given it
             origin = replace(refined.discrete_form().origin(), learned=network.model_)
         model = LogitModel.of_refit(mapped(document["refit"]), refined.model_.discrete(), origin)
         return classifier.set_refitted(network, model)
@@ -195,7 +195,7 @@ def read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict
 
 
 def _read_input(document: Mapping[str, Any], classifier: Any, vocabulary: Vocabulary) -> None:
-    """Set what is known of the frames that the classifier takes."""
+    """Set the number and the names of the columns that the classifier expects."""
     features = vocabulary.features
     with reading("n_features_in"):
         classifier.n_features_in_ = whole(document["n_features_in"], len(features), len(features))

@@ -207,8 +207,8 @@ class Structure(Displayed):
         """
         if self.class_name is None:
             raise ValueError("the network has no class, so it has no logistic regression of one: ask is_perfect()")
-        of_class = set(self.parents[self.class_name])
-        return all(of_class.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
+        class_parents = set(self.parents[self.class_name])
+        return all(class_parents.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
 
     def without(self, names: Iterable[Hashable]) -> Structure:
         """Return the structure without some features, such as those left out in training, with the same score."""

@@ -342,7 +342,7 @@ def united(first: Vocabulary, second: Vocabulary) -> Vocabulary:
     Raises
     ------
     ValueError
-        For other variables, another class, or states that do not go together; the message names the variable.
+        If the variables, the class or declared states differ; the message names the variable.
     """
     if set(first.names) != set(second.names):
         alone = next(

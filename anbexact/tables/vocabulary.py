@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.quantities import Quantity
@@ -346,6 +347,6 @@ class Vocabulary:
         where = row if rows is None else int(rows[row])
         known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
         raise ValueError(
-            f"column {column.name!r}, row {where}: {value} {what} ({int(bad.sum())} such rows; "
+            f"column {column.name!r}, row {where}: {value} {what} ({counted(int(bad.sum()), 'such row')}; "
             f"states: {known}); {advice}"
         )

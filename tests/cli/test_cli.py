@@ -201,7 +201,7 @@ def test_rows_without_a_class(capsys, labels):
     assert learned.classes_.tolist() == model.classes_.tolist() == (["p", "q"] if labels == "pq" else [0, 1])
     assert np.allclose(learned.predict_proba(X), model.predict_proba(X), atol=1e-12)
     refused = error_of(capsys, *options, "--missing-class", "em")
-    assert "--missing-class em goes together with --missing em or --missing own_state" in refused
+    assert "--missing-class em needs --missing em or --missing own_state" in refused
 
 
 def test_missing_cells_refused(capsys):
@@ -335,7 +335,7 @@ def test_compare_on_the_embedded_table(capsys):
     assert any("*" in line for line in table[2:13])
     assert "*" not in table[13]  # constant predictions are calibrated, and say nothing
     assert "Lowest log loss: " in out
-    assert "The refit lowered the log loss of" in out
+    assert "The refit lowered the log loss for" in out
 
 
 @pytest.mark.slow
@@ -380,12 +380,12 @@ def test_reading_a_comparison():
     )
     frame.attrs.update(rows=1000, refits={name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "ANB")})
     assert read_comparison(frame) == [
-        "Lowest log loss: FAN and other. The true classes have a probability of 0.819 there, in the geometric mean "
-        "over the rows.",
-        "The refit lowered the log loss of 1 of 3 networks (NB by 0.1000), and raised that of 1 (FAN by 0.0500).",
+        "Lowest log loss: FAN and other. It means that the true classes have a probability of 0.819 in the geometric "
+        "mean over the rows.",
+        "The refit lowered the log loss for 1 of 3 networks (NB by 0.1000), and raised it for 1 (FAN by 0.0500).",
     ]
     frame["log_loss"] = math.inf
-    assert read_comparison(frame) == ["The refit lowered the log loss of 0 of 4 networks."]
+    assert read_comparison(frame) == ["The refit lowered the log loss for 0 of 4 networks."]
     frame["log_loss"] = math.nan
     assert read_comparison(frame) == []
 
@@ -398,7 +398,7 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
     table.assign(y=rng.integers(0, 3, 60)).to_csv("wide.csv", index=False)
     code, out, _ = run(capsys, "compare", "wide.csv", "--class", "y", "--folds", "2")
     assert code == 0
-    assert "note: ANB was refused: scoring all families of 60 features with at most 1 parent needs" in out
+    assert "note: ANB could not be learned: scoring all families of 60 features with at most 1 parent needs" in out
     assert "The NB of all rows" in out
     assert re.search(r"\d\d weaker terms together", out)
     line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
@@ -619,7 +619,7 @@ class TestConvert:
             ([model, tmp_path / "m.net"], "cannot infer the format"),
             ([model, tmp_path / "nowhere" / "m.bif"], "the folder "),
             ([tmp_path / "absent.bif", tmp_path / "m.json"], "cannot read"),
-            ([model, tmp_path / "m.json", "--class", "ash"], "predicts 'kind', and nothing else"),
+            ([model, tmp_path / "m.json", "--class", "ash"], "predicts 'kind' and nothing else: omit --class"),
         ):
             assert main(["convert", *map(str, arguments)]) == 2
             assert message in capsys.readouterr().err
@@ -726,7 +726,7 @@ class TestUniversal:
         arguments = ["fit", "wine.csv", "--class", "kind", "--continuous", "universal"]
         code, out, err = run(capsys, *arguments, "-o", "m.json")
         assert (code, err) == (0, "")
-        assert re.search(r"measure; cells at the most probable level, of the finest: alcohol \d+ of 32; ", out)
+        assert re.search(r"measure; cells at the most probable level, of the finest level: alcohol \d+ of 32; ", out)
         assert "cut points" not in out
         assert "universal measure of up to 5 levels" in out
         assert "score (universal)" in out
@@ -787,7 +787,8 @@ class TestUniversal:
         names = [line.split("  ")[0] for line in lines[first : first + 5]]
         assert names == ["NB", "NB refitted", "ANB universal", "GaussianNB", "KDE-NB"]
         assert (
-            "ANB universal, GaussianNB, KDE-NB see the measurements as they are, the others cut into interval" in out
+            "ANB universal, GaussianNB, KDE-NB use numbers as they are; the other models cut them into interval"
+            in out
         )
         assert "The ANB universal of all rows, universal measure of up to 5 levels" in out
         assert "Intervals are not available: a universal measure has no Dirichlet posterior" in out

@@ -27,7 +27,7 @@ from anbexact import NaiveBayesClassifier, TANClassifier
 from anbexact.cli import formats, main, streaming, writing
 from anbexact.cli.cells import Expected
 from anbexact.cli.delimited import SEPARATORS
-from anbexact.cli.formats import Reading, TableFile
+from anbexact.cli.formats import ReadOptions, TableFile
 from anbexact.cli.sources import Source
 from anbexact.cli.tables import read_frame, recognised
 from anbexact.tables.frames.text_quantities import MISSING_WORDS
@@ -124,7 +124,7 @@ WRITERS = {
 
 
 def read(path, texts=(), **reading):
-    file, expected = TableFile(Source(str(path)), Reading(**reading)), Expected(frozenset(texts))
+    file, expected = TableFile(Source(str(path)), ReadOptions(**reading)), Expected(frozenset(texts))
     return recognised(read_frame(file, expected), file, expected)
 
 
@@ -569,7 +569,7 @@ class TestPredict:
         [
             (("--class-prior", "yes=0.2"), "--class-prior: class_prior has shares of ['yes'], but"),
             (("--class-prior", "yes=0.2,no=0.2"), "--class-prior: class_prior must have 2 shares"),
-            (("--cost", "maybe=2"), "--cost 'maybe=2': write CLASS=NUMBER, with a class out of 'no', 'yes'"),
+            (("--cost", "maybe=2"), "--cost 'maybe=2': write CLASS=NUMBER, where CLASS is one of 'no', 'yes'"),
             (("--cost", "yes=dear"), "--cost 'yes=dear': 'dear' is not a number"),
             (("--cost", "yes=-5"), "--cost yes=-5: what an error costs must be a finite number, 0 or more"),
             (("--cost", "yes=inf"), "--cost yes=inf: what an error costs must be a finite number, 0 or more"),

@@ -16,7 +16,7 @@ def posterior(case, row, tables=None):
     return oracles.posterior(tables or case.tables, "c", row, case.arities, case.n_classes)
 
 
-@pytest.mark.parametrize("model", ["tan", "of_class", "refitted"])
+@pytest.mark.parametrize("model", ["tan", "class_with_parents", "refitted"])
 def test_what_if(model):
     case = Case(model, seed=1)
     X = case.holed().iloc[:6].set_axis(list("uvwxyz"))
@@ -108,7 +108,7 @@ def with_entry(tables, name, place, value):
     return {**tables, name: (variables, changed)}
 
 
-@pytest.mark.parametrize("model", ["naive", "dense", "of_class", "refitted"])
+@pytest.mark.parametrize("model", ["naive", "dense", "class_with_parents", "refitted"])
 @pytest.mark.parametrize("holes", [False, True])
 def test_tornado_of_entries(model, holes):
     case = Case(model, seed=7, n=5)

@@ -177,7 +177,7 @@ class DensityNetwork(Network):
         }
 
     def add(self, table: DiscreteTable) -> DensityNetwork:
-        """Refuse: the levels depend on the number of rows.
+        """Refuse, because the levels depend on the number of rows.
 
         Raises
         ------
@@ -189,14 +189,14 @@ class DensityNetwork(Network):
         )
 
     def counted(self) -> TableNetwork:
-        """Refuse: the levels depend on the number of rows."""
+        """Refuse, because the levels depend on the number of rows."""
         raise ValueError(
             "densities of a universal measure depend on the number of rows and cannot be counted separately"
         )
 
     @property
     def summing_network(self) -> TableNetwork:
-        """Refuse: explanations of densities do not sum cells out."""
+        """Refuse, because explanations of densities do not sum cells out."""
         raise ValueError(
             "this explanation needs conditional tables, and this classifier has densities: explain the "
             "classifier that its to_discrete() returns"
@@ -281,7 +281,7 @@ class DensityNetwork(Network):
     def on_cells(self) -> TableNetwork:
         """Return the network of the probabilities of cells, on which all densities are constant.
 
-        Given any states and cells, its class posterior is that of this network given values within these cells.
+        Given any states and cells, it has the same class posterior as this network given values within these cells.
 
         Raises
         ------
@@ -311,7 +311,7 @@ class DensityNetwork(Network):
         return {name: self._coarse(family) for name, family in self.counts.items()}
 
     def _coarse(self, family: FamilyCounts) -> FamilyCounts:
-        """Return counts of the finest cells as those of the cells of :meth:`discrete`."""
+        """Return counts of the finest cells as counts of the cells of :meth:`discrete`."""
         codes = list(np.unravel_index(family.cells, family.shape))
         for axis, name in enumerate(family.variables):
             if name in self.measure.partitions:

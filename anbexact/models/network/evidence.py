@@ -69,7 +69,7 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
     columns = features if reader.feature_names is None else list(reader.feature_names)
     row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about types and names, which are refused below or known
+        warnings.simplefilter("ignore")  # about types and names: invalid ones are refused below
         codes = lenient.codes(pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False)))[:, 0].copy()
     for j, name in enumerate(features):
         if name not in evidence:
@@ -80,6 +80,7 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
 
 
 def _refuse(name: Hashable, value: Any, states: list[Any], own_missing: bool) -> None:
+    """Refuse a value that is not a state; suggest a state of another type that looks the same."""
     alike = [state for state in states if str(state) == str(value)]
     missing = ", and None for a missing cell" if own_missing else ""
     advice = f"its states: {_listed(states)}{missing}"

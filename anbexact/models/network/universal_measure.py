@@ -23,7 +23,7 @@ from anbexact.tables.text_columns import as_meant
 @register_object
 @dataclass(frozen=True)
 class UniversalMeasure:
-    """Settings of a universal measure: the partition of each continuous column, and the levels.
+    """Settings of a universal measure: how continuous columns are partitioned, and the levels.
 
     See :class:`~anbexact.scores.Universal` for the measure.
 
@@ -133,7 +133,9 @@ class UniversalMeasure:
             )
         twice = [name for name in self.partitions if name in declared]
         if twice:
-            raise ValueError(f"column {twice[0]!r} has declared states and a partition: leave out one of them")
+            raise ValueError(
+                f"column {twice[0]!r} has declared states and a partition: leave it out of one of the two"
+            )
         continuous = [column for column in columns if column.name in measured]
         refuse_infinite(continuous, weights > 0)
         levels = most_levels(1, float(weights.sum())) if self.levels is None else self.levels

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import get_tags
 
+from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.cuts import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
 from anbexact.tables.cuts.base import row_weights
@@ -85,7 +86,7 @@ def refuse_supervised(discretizer: Any) -> None:
 
 
 def refuse_uncut(continuous: Sequence[Column], discretizer: Any) -> None:
-    """Refuse continuous columns if nothing is to cut them."""
+    """Refuse continuous columns if ``discretizer=None`` leaves them uncut."""
     names = [column.name for column in continuous]
     if discretizer is None:
         quantity = continuous[0].quantity
@@ -94,7 +95,7 @@ def refuse_uncut(continuous: Sequence[Column], discretizer: Any) -> None:
             what = f"contains more than {MANY_VALUES} distinct {quantity.noun}"
         raise ValueError(
             f"column {names[0]!r} {what} "
-            f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
+            f"({counted(len(names), 'such column')}), and discretizer is None: use discretizer='auto', "
             "cut it yourself, or declare its states in categories="
         )
 
@@ -102,10 +103,13 @@ def refuse_uncut(continuous: Sequence[Column], discretizer: Any) -> None:
 def warn_of_no_cuts(cut_points: Mapping[Hashable, Cuts]) -> None:
     """Warn if there are continuous columns and none of them has a cut point."""
     if cut_points and not any(map(len, cut_points.values())):
+        n, first = len(cut_points), next(iter(cut_points))
+        where = (
+            f"the continuous column {first!r}" if n == 1 else f"any of the {n} continuous columns ({first!r}, ...)"
+        )
         warn(
-            f"no cut point was found in any of the {len(cut_points)} continuous columns ({next(iter(cut_points))!r}, "
-            "...), so they carry no information about the class; discretizer='median' cuts without looking at the "
-            "class"
+            f"no cut point was found in {where}, so {agreeing(n, 'it carries', 'they carry')} no information about "
+            "the class; discretizer='median' cuts without looking at the class"
         )
 
 
@@ -166,7 +170,7 @@ def continuous_columns(
 
 
 def refuse_infinite(columns: Sequence[Column], kept: npt.NDArray[np.bool_]) -> None:
-    """Refuse infinite numbers in the rows that are kept: no interval is theirs."""
+    """Refuse infinite numbers in the rows that are kept: cut points between finite numbers do not bound them."""
     for column in columns:
         infinite = kept & np.isinf(column.numbers) if column.numbers is not None else np.zeros(0, dtype=bool)
         if infinite.any():

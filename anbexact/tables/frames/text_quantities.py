@@ -240,7 +240,7 @@ def _numbers(texts: Sequence[str], decimal: str | None) -> Meaning | None:
 
 
 def _all_parts(texts: Sequence[str], mark: str) -> list[NumberParts] | None:
-    """Return texts as numbers with this decimal mark; None if one is no number, or has other signs than the rest."""
+    """Return texts as numbers with this decimal mark; None if one is not a number, or its signs differ."""
     found: list[NumberParts] = []
     for text in texts:
         parts = number_parts(text, mark)

@@ -41,16 +41,16 @@ def test_coverage():
     runs, rows, ess = max(scaled(400), 20), 60, 4.0
     hits = 0
     for _ in range(runs):
-        of_class = rng.dirichlet([ess / 2] * 2)
+        class_prior = rng.dirichlet([ess / 2] * 2)
         tables = [rng.dirichlet([ess / 6] * 3, size=2) for _ in range(3)]
-        y = rng.choice(2, rows, p=of_class)
+        y = rng.choice(2, rows, p=class_prior)
         codes = np.stack([np.array([rng.choice(3, p=table[c]) for c in y]) for table in tables], axis=1)
         X = pd.DataFrame(codes, columns=["a", "b", "c"])
         states = {name: [0, 1, 2] for name in X} | {"y": [0, 1]}
         fitted = NaiveBayesClassifier(ess=ess, categories=states, discretizer=None, verbose=-1)
         fitted.fit(X, pd.Series(y, name="y"))
         new = rng.integers(0, 3, 3)
-        joint = of_class * np.prod([table[:, k] for table, k in zip(tables, new, strict=True)], axis=0)
+        joint = class_prior * np.prod([table[:, k] for table, k in zip(tables, new, strict=True)], axis=0)
         true = joint[0] / joint.sum()
         low, high = fitted.predict_proba_interval(pd.DataFrame([new], columns=X.columns), draws=200)[0, 0]
         hits += low <= true <= high

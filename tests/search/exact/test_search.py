@@ -67,8 +67,8 @@ def check_structure(structure, problem, ess, max_parents=None, required=(), forb
 def plain_optimum(problem, ess, **constraints):
     """The optimum by the plain dynamic programme, class included."""
     scores = oracles.all_set_scores(problem.rows, problem.weights, problem.arities, ess)
-    of_class = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
-    return of_class + oracles.lattice_optimum(scores, problem.n, **constraints)[-1]
+    class_score = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
+    return class_score + oracles.lattice_optimum(scores, problem.n, **constraints)[-1]
 
 
 class TestOptimum:

@@ -46,8 +46,8 @@ def averaged(problem, networks, prior, ess_values, evidence):
     evidences, joints = [], []
     for ess in ess_values:
         weights = weights_of(problem, graphs, prior, ess)
-        of_class = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
-        evidences.append(of_class + oracles.log_sum(weights) - unweighted)
+        class_score = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
+        evidences.append(class_score + oracles.log_sum(weights) - unweighted)
         data = problem.rows, problem.weights, problem.arities
         joints.append(oracles.averaged_predictive(graphs, weights, data, ess, evidence))
     shares = np.array(evidences) - oracles.log_sum(evidences)
