@@ -52,8 +52,8 @@ EXCEL_EPOCH = (1900, 3)
 OUTPUT_HELP = ", ".join(WRITERS) + f"; the first four also with {', '.join(PACKED)}"
 
 
-def check_table_output(path: str | None, source: Source) -> None:
-    """Refuse, before all the work, an output that could not be written, or that is the input."""
+def check_table_output(path: str | None, source: Source | None = None) -> None:
+    """Refuse, before all the work, an output that could not be written, or that is the input, if there is one."""
     if path is None or path == STANDARD_OUTPUT:
         return
     form, packed = _format(path)
@@ -61,7 +61,7 @@ def check_table_output(path: str | None, source: Source) -> None:
         raise InputError(f"{path}: {form} files are already compressed; leave out {PurePath(path).suffix}")
     require(form, path)
     check_place(path)
-    if source.is_(path):
+    if source is not None and source.is_(path):
         raise InputError(f"{path} is the table that is read: write to another file")
 
 

@@ -110,13 +110,15 @@ def describe_cut_points(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cu
 
 
 def _describe_variable(vocabulary: Vocabulary, name: Any) -> dict[str, Any]:
-    """Return the name and the states of a variable, and the values of states that are groups."""
+    """Return the name and the states of a variable, the values of states that are groups, and its record."""
     described = {
         "name": encode_as("the column name", name),
         "states": [encode_as(f"a state of column {name!r}", state) for state in vocabulary.states[name]],
     }
     if name in vocabulary.groups:
         described["groups"] = encode_as(f"a value of column {name!r}", vocabulary.groups[name])
+    if name in vocabulary.records:
+        described["record"] = encode_as(f"a value of column {name!r}", vocabulary.records[name])
     return described
 
 

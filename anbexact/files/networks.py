@@ -14,7 +14,7 @@ from anbexact._runtime.json_checks import reading
 from anbexact._runtime.json_values import decode, encode_as
 from anbexact.files.describe import describe_cut_points, describe_quantities, describe_variables
 from anbexact.files.document import NETWORK, read_document, write_document
-from anbexact.files.restore import read_cut_points, read_vocabulary
+from anbexact.files.restore import check_records, read_cut_points, read_vocabulary
 from anbexact.models.network.density_network import DensityNetwork
 from anbexact.models.network.network import Network
 from anbexact.scores import Score
@@ -112,6 +112,8 @@ def _restore(document: Mapping[str, Any]) -> Network:
     """Return the network that a document describes."""
     vocabulary = read_vocabulary(document, needs_class=False)
     cut_points = read_cut_points(document, vocabulary)
+    with reading("records"):
+        check_records(vocabulary, cut_points)
     score = None
     if "counts" in document and "measure" not in document:
         with reading("score"):

@@ -23,6 +23,7 @@ from anbexact.models.logit.model import LogitModel
 from anbexact.models.pool.weights import PoolWeights
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.records import ColumnRecord
 from anbexact.tables.missing import EM
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -120,6 +121,8 @@ def _restore_learned(document: Mapping[str, Any]) -> Any:
     vocabulary = read_vocabulary(document)
     names = list(vocabulary.names)
     cut_points = read_cut_points(document, vocabulary)
+    with reading("records"):
+        check_records(vocabulary, cut_points)
     _read_input(document, classifier, vocabulary)
     with reading("further"):
         further = mapped(document.get("further", {}))  # older files have none
@@ -165,6 +168,14 @@ def read_vocabulary(document: Mapping[str, Any], *, needs_class: bool = True) ->
             isinstance(of_name, tuple) and {type(g) for g in of_name} <= {tuple} for of_name in groups.values()
         ):
             raise ValueError("a tuple of tuples was expected")
+    with reading("records"):
+        records = {
+            name: decode(variable["record"])
+            for name, variable in zip(states, variables, strict=True)
+            if "record" in variable  # older files have none
+        }
+        if not all(isinstance(record, ColumnRecord) for record in records.values()):
+            raise ValueError("a record of values was expected")
     with reading("class"):
         place = document["class"]
         with_class = needs_class or place is not None
@@ -176,7 +187,16 @@ def read_vocabulary(document: Mapping[str, Any], *, needs_class: bool = True) ->
             rule = decode(mapped(document["parameters"])["handle_missing"])
             own_missing = own_missing_of_earlier(states, class_name, rule)
             states = states_of_earlier(states, class_name)
-        return Vocabulary(states, class_name, quantities=quantities, groups=groups, own_missing=own_missing)
+        return Vocabulary(states, class_name, quantities, groups, own_missing, records)
+
+
+def check_records(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) -> None:
+    """Refuse records whose values are not numbers of a column that is cut, or the members of its groups."""
+    for name, record in vocabulary.records.items():
+        members = tuple(value for group in vocabulary.groups.get(name, ()) for value in group)
+        fits = record.ascending if name in cut_points else record.values in ((), members)
+        if not fits:
+            raise ValueError(f"the values of {name!r} are not those of its states")
 
 
 def read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from anbexact.tables.cuts import Cuts
-from anbexact.tables.cuts.continuous import discretise, fit_cut_points
+from anbexact.tables.cuts.continuous import as_states, fit_cut_points
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.table import DiscreteTable, check_weights, table_from_columns
 from anbexact.tables.text_columns import as_meant
@@ -61,6 +61,6 @@ def cut_table(
     weights = check_weights(sample_weight, len(columns[0]))
     columns = [column.exactly(weights > 0) for column in as_meant(columns, weights > 0, categories or {})]
     cut_points = fit_cut_points(columns, None, weights, discretizer, categories or {})
-    own = [discretise(column, cut_points) for column in columns]
+    own = as_states(columns, weights, cut_points)
     table = table_from_columns(own, None, weights, categories=categories, handle_missing=handle_missing)
     return table, cut_points

@@ -249,7 +249,7 @@ def filled(column: Column, single: Mapping[Hashable, Any]) -> Column:
     if state not in categories:
         categories = (*categories, state)
     complete = np.where(codes < 0, categories.index(state), codes)
-    return Column(column.name, complete, categories, column.declared, quantity=column.quantity)
+    return Column(column.name, complete, categories, column.declared, quantity=column.quantity, record=column.record)
 
 
 def _states(column: Column, kept: Mask, categories: Categories) -> Sequence[Any]:

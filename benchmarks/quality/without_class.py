@@ -6,8 +6,8 @@ with EAP tables, by the mean log probability of fresh rows: what it falls short 
 the Kullback-Leibler divergence. ``pip install pyagrum`` for the searches of pyAgrum. Needs the networks of
 ``../shared/data``.
 
-Target: the exact search proves its optimum on all networks and has the highest score; its SHD and its divergence are
-no larger, on average, than those of the greedy searches. Takes a few minutes of processor time; with ``--full``,
+Target: the exact search has the highest score, and on average no larger SHD and divergence than any other search.
+Takes a few minutes of processor time; with ``--full``,
 ``docs/measurements/without_class.csv`` is written.
 """
 

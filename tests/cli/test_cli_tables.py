@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -388,11 +389,17 @@ class TestStreams:
 
 
 class TestPredict:
+    @pytest.fixture(scope="class")
+    def learned(self, tmp_path_factory):
+        folder, frame = tmp_path_factory.mktemp("learned"), table()
+        NaiveBayesClassifier().fit(frame.drop(columns="answer"), frame["answer"]).save(folder / "m.json")
+        frame.to_csv(folder / "t.csv", index=False)
+        return folder
+
     @pytest.fixture(autouse=True)
-    def _model(self):
-        frame = table()
-        NaiveBayesClassifier().fit(frame.drop(columns="answer"), frame["answer"]).save("m.json")
-        frame.to_csv("t.csv", index=False)
+    def _model(self, learned):
+        for name in ("m.json", "t.csv"):
+            shutil.copy(learned / name, name)
 
     def expected(self):
         frame = table()

@@ -89,6 +89,19 @@ class TestNetworks:
         found = posterior(converted, "y", states[["x"]])
         assert (found.max(axis=1) > 0.9).all()  # y is a function of x
 
+    def test_rows_are_drawn_in_the_units_of_the_columns(self, frame, tmp_path):
+        table, cut_points = cut_table(frame)
+        network = fit_network(table, learn_gbn(table), cut_points=cut_points)
+        drawn = network.sample(500, {"kind": "a"}, random_state=0)
+        assert list(drawn.columns) == list(frame.columns)
+        assert set(drawn["kind"]) == {"a"}
+        assert drawn["x"].between(frame["x"].min(), frame["x"].max()).all()
+        assert drawn["day"].between(frame["day"].min(), frame["day"].max()).all()
+        assert (drawn["x"] > 0).mean() > 0.8  # as in the rows of this kind, but for the interval around 0
+        save_network(network, tmp_path / "network.json")
+        again = load_network(tmp_path / "network.json").sample(500, {"kind": "a"}, random_state=0)
+        pd.testing.assert_frame_equal(drawn, again)
+
     def test_cut_points_of_another_table_are_refused(self, frame):
         table, cut_points = cut_table(frame)
         structure = learn_gbn(table)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,15 +23,19 @@ from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Family, Grounds
 from anbexact.models.network.posterior import Posterior
+from anbexact.models.network.sampling import sample_network
 from anbexact.models.network.table_draws import Draw, draws_of_network
 from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory, count_families
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.models.structure import Certificate, Structure, structure_from_dict, structure_to_dict
 from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
-from anbexact.tables.reader import Rows
+from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -297,6 +301,18 @@ class TableNetwork(Network):
         """Return this network."""
         return self
 
+    def sample(
+        self,
+        n: int,
+        evidence: Mapping[Hashable, Any] | None = None,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        missing: bool = False,
+        reader: Reader | None = None,
+    ) -> pd.DataFrame:
+        """Return rows drawn from the network, given the values of some variables; see :meth:`Model.sample`."""
+        return sample_network(self, n, evidence, random_state, missing, reader)
+
     def counted(self) -> TableNetwork:
         """Return this network."""
         return self
@@ -341,6 +357,8 @@ class TableNetwork(Network):
     def without_rows(self) -> TableNetwork:
         """Return the network with all counts 0, so that its tables are the means of the prior.
 
+        It has no records of training values either, since these reveal values of the rows.
+
         Raises
         ------
         ValueError
@@ -354,7 +372,8 @@ class TableNetwork(Network):
             name: replace(own, cells=own.cells[:0], weights=own.weights[:0]) for name, own in self.counts.items()
         }
         structure = Structure.given(self.structure.class_name, self.structure.parents, 0.0)
-        return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, self.estimation)
+        vocabulary = replace(self.vocabulary, records={})  # which hold values of the rows
+        return TableNetwork.from_counts(vocabulary, structure, counts, self.cut_points, self.estimation)
 
     def merge(self, other: TableNetwork) -> TableNetwork:
         """Return the network of the rows of both, which were counted separately.

@@ -11,7 +11,7 @@ import numpy as np
 from anbexact._runtime.json_values import register_object
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.tables.cuts import PartitionRule, QuantilePartition
-from anbexact.tables.cuts.continuous import continuous_columns, discretise, numbers_of, refuse_infinite
+from anbexact.tables.cuts.continuous import as_states, continuous_columns, numbers_of, refuse_infinite
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.reading import read_column, read_columns
 from anbexact.tables.missing import missing_cells, refuse_missing_class
@@ -105,7 +105,7 @@ class UniversalMeasure:
         cells = missing_cells(columns, target, weights, categories, handle_missing, measured)
         score = self.fit(columns, weights * ~cells.incomplete, categories or {}, measured)
         cut_points = {name: partition.finest for name, partition in score.partitions.items()}
-        own = [discretise(column, cut_points) for column in columns]
+        own = as_states(columns, weights, cut_points)
         table = table_from_columns(
             own, target, weights, categories=categories, handle_missing=handle_missing, measured=measured
         )

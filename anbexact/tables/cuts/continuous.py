@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import get_tags
 
+from anbexact._runtime.json_checks import plain_numbers
 from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.cuts import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
 from anbexact.tables.cuts.base import row_weights
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.records import ColumnRecord, record_of_numbers
 from anbexact.tables.frames.text_quantities import TextQuantity
+from anbexact.tables.row_codes import totals
 from anbexact.tables.table import (
     Weights,
 )
@@ -207,6 +211,45 @@ def discretise(column: Column, cut_points: Mapping[Hashable, Cuts], vocabulary: 
         codes = np.where(place[own] >= 0, place[own], codes)
         names = (*names, *(values[code] for code in unread))
     return Column(column.name, codes, names, declared=True, quantity=quantity)
+
+
+def as_states(
+    columns: Sequence[Column],
+    weights: Weights,
+    cut_points: Mapping[Hashable, Cuts],
+    groups: Mapping[Hashable, Groups] | None = None,
+) -> list[Column]:
+    """Return training columns with intervals where they have cut points, and with the records of their values."""
+    return [
+        replace(
+            discretise(column, cut_points),
+            record=record_of(column, weights, column.name in cut_points, (groups or {}).get(column.name)),
+        )
+        for column in columns
+    ]
+
+
+def record_of(column: Column, weights: Weights, cut: bool, groups: Groups | None) -> ColumnRecord | None:
+    """Return the record of a column that is cut, or whose values are grouped; None for any other column.
+
+    Rows of weight 0 are ignored, as are cells that are missing or not finite.
+    """
+    if cut:
+        numbers = numbers_of(column, column.quantity)
+        kept = (weights > 0) & np.isfinite(numbers)
+        if not kept.any():
+            return None
+        dtype = "int64" if numbers.dtype.kind in "iu" else "float64"
+        return record_of_numbers(numbers[kept], weights[kept], dtype if column.quantity is None else "")
+    if groups is None:
+        return None
+    codes, values = column.coded
+    kept = (weights > 0) & ~column.missing
+    found = plain_numbers(totals(codes[kept].astype(np.int64), weights[kept], len(values)))
+    of_values = dict(zip(values, found, strict=True))
+    members = tuple(value for group in groups for value in group)
+    of_members = tuple(of_values.get(value, 0) for value in members)
+    return ColumnRecord(members, of_members, dtype=column.categorical_dtype)
 
 
 def numbers_of(

@@ -749,11 +749,14 @@ class TestEveryScoreAndSearch:
         )
 
     @pytest.mark.parametrize("score", SCORES)
+    @examples(20, quick=4)
     @given(problem=problems(max_features=3))
     def test_row_order_and_copies_do_not_matter(self, score, problem):
         table = problem.table
         halves = [weight / 2 for weight in problem.weights]
         split = table_of((problem.rows * 2)[::-1], (halves * 2)[::-1], problem.arities)
+        np.testing.assert_array_equal(split.codes, table.codes)
+        np.testing.assert_allclose(split.weights, table.weights, rtol=1e-14)
         for name, search in accepted(score).items():
             expected = pytest.approx(search(table, SCORES[score]()).score, rel=1e-10, abs=1e-10)
             assert search(split, SCORES[score]()).score == expected, name
