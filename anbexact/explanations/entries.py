@@ -84,9 +84,8 @@ def _ranges(
         own = values / (1 - values)
         return own / odds / (1 + own / odds), own * odds / (1 + own * odds)
     assert network.counts is not None
-    assert network.grounds.smoothing is not None
     family = network.counts[name]
-    alpha = network.grounds.smoothing / prod(family.shape)
+    alpha = network.grounds.smoothing_of(name) / prod(family.shape)
     dense = family.dense() + alpha
     counts, total = dense[place], dense.sum(axis=0)[place[1:]]
     rest = np.maximum(total - counts, 0.0)

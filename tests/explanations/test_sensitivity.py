@@ -1,5 +1,7 @@
 """Scenarios, tornados and questions against inference in changed rows and changed tables."""
 
+from dataclasses import replace
+
 import explanation_oracles as oracles
 import numpy as np
 import pandas as pd
@@ -159,6 +161,17 @@ def test_intervals_of_entries():
     a, b = inside + 2 / 9, 50 - inside + 4 / 9
     assert found["value"] == pytest.approx(a / (a + b))
     np.testing.assert_allclose([found["value_low"], found["value_high"]], beta.ppf([0.025, 0.975], a, b))
+
+
+def test_intervals_of_the_class_with_a_prior_of_its_own():
+    from scipy.stats import beta
+
+    X, y = load_iris()
+    classifier = NaiveBayesClassifier(ess=2.0, discretizer="mdlp").fit(X, y)
+    model = classifier.model_
+    classifier.set_model(replace(model, estimation=replace(model.estimation, class_smoothing=30.0)))
+    found = classifier.tornado_of_entries(X.iloc[[70]]).set_index("entry").loc["P(species = virginica)"]
+    np.testing.assert_allclose([found["value_low"], found["value_high"]], beta.ppf([0.025, 0.975], 60, 120))
 
 
 def test_entries_without_a_posterior():

@@ -133,10 +133,12 @@ def measure_drift(network: TableNetwork, table: DiscreteTable, unseen: Unseen, l
             "partial_fit first"
         )
     estimation = network.estimation
-    ess = estimation.smoothing if estimation.smoothing > 0 else estimation.ess
-    score = BDeu(ess)
+    usual = estimation.smoothing if estimation.smoothing > 0 else estimation.ess
     rows, arcs = {}, {}
     for name, later in count_families(table, network.structure).items():
+        own_ess = estimation.class_smoothing if name == network.structure.class_name else None
+        ess = usual if own_ess is None else own_ess
+        score = BDeu(ess)
         earlier = network.counts[name]
         both = earlier + later
         tables = [family.table(network.vocabulary) for family in (earlier, both, later)]
