@@ -24,6 +24,7 @@ import pandas as pd
 
 from anbexact import DiscreteTable, Structure, fit_network, learn_gbn, learn_tan
 from anbexact.adapters import from_pgmpy
+from anbexact.compare import structural_hamming_distance
 from anbexact.scores import BIC
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.scoring.totals import total_score
@@ -87,20 +88,6 @@ SEARCHES: dict[str, Search] = {
 }
 
 
-def hamming(first: Edges, second: Edges, names: Sequence[Hashable]) -> int:
-    """Return how many pairs of variables the equivalence classes of two graphs join differently."""
-    from pgmpy.base import DAG
-
-    kinds = []
-    for edges in (first, second):
-        graph = DAG()
-        graph.add_nodes_from(names)
-        graph.add_edges_from(edges)
-        pattern = graph.to_pdag()
-        kinds.append({*pattern.directed_edges, *((a, b) for e in pattern.undirected_edges for a, b in (e, e[::-1]))})
-    return len({frozenset(arc) for arc in kinds[0] ^ kinds[1]})
-
-
 def log_probabilities(known: Any, rows: pd.DataFrame) -> np.ndarray:
     """Return ln P(row) of fresh rows under the network that they come from, in nats."""
     class_name = list(known.nodes)[-1]
@@ -127,7 +114,7 @@ def judged(
     logs = fit_network(table, structure, BIC()).log_joint(codes)[:, 0]
     return {
         "BIC": total_score(table, BIC(), dict(structure.parents)),
-        "SHD": hamming(edges, list(known.edges), names),
+        "SHD": structural_hamming_distance(structure, known),
         "divergence": own - float(fresh.weights @ logs) / fresh.weight_sum,
         "arcs": len(edges),
         "seconds": took,

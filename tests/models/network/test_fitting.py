@@ -171,6 +171,7 @@ REFUSED = {
     "to_potentials": lambda network, _: network.to_potentials(),
     "classifier": lambda network, _: FixedStructureClassifier.from_network(network),
     "subperfect": lambda network, _: network.structure.is_subperfect(),
+    "augmented": lambda network, _: network.structure.to_anb(),
 }
 
 
