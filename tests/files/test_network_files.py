@@ -15,12 +15,14 @@ from anbexact import (
     fit_network,
     learn_anb,
     learn_gbn,
+    learn_tan,
     load_network,
     save_network,
     verify,
 )
 from anbexact.datasets import load_iris
 from anbexact.files.document import digest
+from anbexact.scores import BDe
 
 GENERAL = {name: score for name, score in SCORES.items() if name not in ("ACLL", "Universal")}
 
@@ -61,6 +63,17 @@ class TestRoundTrip:
         for name, of_name in network.tables.items():
             assert again.tables[name].variables == of_name.variables
             np.testing.assert_array_equal(again.tables[name].values, of_name.values)
+
+    def test_a_score_with_a_prior_network(self, tmp_path):
+        """The prior of a table without a class is a network without a class."""
+        table = plain_table(random_problem(3, 3, n_rows=50))
+        score = BDe(fit_network(table, learn_tan(table)))
+        network = fit_network(table, learn_gbn(table, score), score)
+        assert network.structure.certificate.optimal
+        save_network(network, tmp_path / "network.json")
+        again = load_network(tmp_path / "network.json")
+        assert again.estimation.score.prior_network.vocabulary.class_name is None
+        assert verify(again.structure, table)
 
     def test_a_network_with_a_class(self, tmp_path):
         problem = random_problem(3, 3, n_rows=50)
