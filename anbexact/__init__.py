@@ -25,6 +25,8 @@ try:
         RefittedClassifier,
         TANClassifier,
     )
+    from anbexact.models.network.fitting import fit_network
+    from anbexact.models.network.network import Network as _Network
     from anbexact.models.network.universal_measure import UniversalMeasure
     from anbexact.models.structure import Certificate, Structure
     from anbexact.scores import BDeu
@@ -85,6 +87,7 @@ __all__ = [
     "UniversalMeasure",
     "Vocabulary",
     "compare",
+    "fit_network",
     "learn_anb",
     "learn_ckg",
     "learn_fan",
@@ -92,8 +95,10 @@ __all__ = [
     "learn_naive_bayes",
     "learn_tan",
     "load",
+    "load_network",
     "near_optimal",
     "relearned_leave_one_out",
+    "save_network",
     "structure_posterior",
     "verify",
 ]
@@ -104,6 +109,20 @@ def load(path: str | _pathlib.Path) -> DiscreteClassifier:
     from anbexact.files.classifiers import load
 
     return load(path)
+
+
+def save_network(network: _Network, path: str | _pathlib.Path) -> None:
+    """Write a Bayesian network to a file; see :func:`anbexact.files.networks.save_network`."""
+    from anbexact.files.networks import save_network
+
+    save_network(network, path)
+
+
+def load_network(path: str | _pathlib.Path) -> _Network:
+    """Read a network that ``save_network`` wrote; see :func:`anbexact.files.networks.load_network`."""
+    from anbexact.files.networks import load_network
+
+    return load_network(path)
 
 
 def __getattr__(name: str) -> _Any:

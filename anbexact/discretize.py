@@ -1,5 +1,6 @@
-"""The public names of :mod:`anbexact.tables.cuts`."""
+"""The public names of :mod:`anbexact.tables.cuts`, and tables that are cut without a class."""
 
+from anbexact.tables.cut_table import cut_table
 from anbexact.tables.cuts import (
     AUTO,
     RULES,
@@ -37,6 +38,7 @@ __all__ = [
     "PartitionRule",
     "QuantilePartition",
     "cut_codes",
+    "cut_table",
     "cut_texts",
     "cuts_from_edges",
     "find_cut_points",

@@ -119,6 +119,11 @@ def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path
     array(['setosa', 'setosa'], dtype='<U10')
     """
     path = Path(path)
+    if hasattr(classifier, "to_network"):
+        raise TypeError(
+            "to_file takes a classifier, not a network: save_network writes a network to JSON, and "
+            "to_pgmpy(network).save(path) to BIF"
+        )
     source = discrete_form(classifier, "to_file")
     kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")
     vocabulary = source.vocabulary_

@@ -18,7 +18,7 @@ from anbexact._runtime.json_values import decode, encode, encode_as
 from anbexact.adapters.pgmpy.networks import from_pgmpy
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.files.classifiers import digest
+from anbexact.files.document import digest
 from anbexact.files.earlier import own_missing_of_earlier
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import ConditionalTable

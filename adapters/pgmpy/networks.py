@@ -23,6 +23,7 @@ from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+    from anbexact.models.network.network import Network
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -50,21 +51,22 @@ States = dict[Hashable, tuple[Any, ...]]
 """The states of the nodes."""
 
 
-def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier) -> DiscreteBayesianNetwork:
-    """Return a fitted classifier's network as a pgmpy ``DiscreteBayesianNetwork``.
+def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier | Network) -> DiscreteBayesianNetwork:
+    """Return a network, or that of a fitted classifier, as a pgmpy ``DiscreteBayesianNetwork``.
 
-    Nodes are the features in table order, then the class (with the name of ``y`` in ``fit``, else ``"class"``). A
-    name that is not a string becomes ``str(name)``, as pgmpy requires. Every CPD carries all states of its variables,
-    as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``; its columns sum to 1
-    within 1e-12. In the network, the states of a discretised column are named intervals; its cut points are kept in
-    ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the groups of values of
-    grouped columns, in ``network.graph["anbexact_groups"]``, and the nodes with a state for missing cells, which is
-    their last one, in ``network.graph["anbexact_own_missing"]``.
+    Nodes are the features in table order, then the class, if there is one (with the name of ``y`` in ``fit``, else
+    ``"class"``). A name that is not a string becomes ``str(name)``, as pgmpy requires. Every CPD carries all states
+    of its variables, as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``;
+    its columns sum to 1 within 1e-12. In the network, the states of a discretised column are named intervals; its cut
+    points are kept in ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the
+    groups of values of grouped columns, in ``network.graph["anbexact_groups"]``, and the nodes with a state for
+    missing cells, which is their last one, in ``network.graph["anbexact_own_missing"]``.
 
     Parameters
     ----------
-    classifier : NetworkClassifier or RefittedClassifier
-        A fitted classifier, such as :class:`~anbexact.ANBClassifier`.
+    classifier : NetworkClassifier, RefittedClassifier or Network
+        A fitted classifier, such as :class:`~anbexact.ANBClassifier`, or a network, which need not have a class, such
+        as :func:`~anbexact.fit_network` returns.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier) -> DiscreteBaye
     NotFittedError
         If the classifier was not fitted.
     TypeError
-        If it is not a classifier of this package.
+        If it is neither a network nor a classifier of this package.
     ValueError
         If two names are the same as strings, or a column of a table does not sum to 1.
     MemoryError
@@ -93,7 +95,8 @@ def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier) -> DiscreteBaye
     >>> network.states["jacket_color"]
     ['red', 'yellow', 'green', 'blue']
     """
-    source = discrete_form(classifier, "to_pgmpy").model_.to_network()
+    model = classifier if hasattr(classifier, "to_network") else discrete_form(classifier, "to_pgmpy").model_
+    source = model.to_network()
     vocabulary, tables = source.vocabulary, source.tables
     nodes = _node_names(vocabulary.names)
     _check_memory(tables)

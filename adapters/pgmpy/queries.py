@@ -17,6 +17,7 @@ from anbexact.adapters.pgmpy.rows import states_of
 from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier
 from anbexact.models.network.evidence import code_evidence, posterior_of_logs, read_evidence
 from anbexact.models.network.explain import class_code
+from anbexact.models.network.network import Network
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.structure import Structure
 from anbexact.tables.vocabulary import MISSING, is_missing
@@ -138,7 +139,7 @@ def _posterior_of_classifier(
 
 
 def d_separated(
-    network: nx.DiGraph[Any] | NetworkClassifier | RefittedClassifier | Structure,
+    network: nx.DiGraph[Any] | NetworkClassifier | RefittedClassifier | Structure | Network,
     x: Hashable | Iterable[Hashable],
     y: Hashable | Iterable[Hashable],
     given: Hashable | Iterable[Hashable] = (),
@@ -151,8 +152,8 @@ def d_separated(
 
     Parameters
     ----------
-    network : classifier, Structure, DiscreteBayesianNetwork or other networkx ``DiGraph``
-        A fitted classifier that is a network, its structure, or any acyclic graph.
+    network : classifier, Network, Structure, DiscreteBayesianNetwork or other networkx ``DiGraph``
+        A fitted classifier that is a network, a network, its structure, or any acyclic graph.
     x, y : node or collection of nodes
         Two sets without a common node.
     given : node or collection of nodes, default ()
@@ -183,6 +184,7 @@ def d_separated(
     if hasattr(network, "discrete_form"):
         check_is_fitted(network)
         network = network.structure_  # type: ignore[union-attr]  # a structure has no such method
+    network = getattr(network, "structure", network)  # of a network
     if isinstance(network, Structure):
         network = network.to_networkx()
     if not isinstance(network, nx.DiGraph):

@@ -17,6 +17,7 @@ from anbexact.classifiers.refit import refitted_model
 from anbexact.classifiers.registry import register_classifier
 from anbexact.models.logit.closure import obstacles
 from anbexact.models.logit.refit import check_l2
+from anbexact.models.model import check_class
 from anbexact.models.network.network import Network, TableNetwork
 from anbexact.models.structure import Structure
 from anbexact.scores import Score
@@ -106,7 +107,13 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
             The columns that a frame must have at prediction; by default only their number is checked.
         **parameters
             Parameters of the classifier other than ``parents``.
+
+        Raises
+        ------
+        ValueError
+            If the network has no class.
         """
+        check_class(network.vocabulary, "classifier of its own")
         parents = {name: table.parents for name, table in network.tables.items()}
         classifier = cls(parents, **parameters).set_model(network)
         classifier.n_features_in_ = len(network.vocabulary.features)

@@ -11,24 +11,12 @@ not ignore increments `FORMAT_VERSION`.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import anbexact
-from anbexact._runtime.json_checks import reading
 from anbexact.classifiers import DiscreteClassifier
-from anbexact.files.atomic import check_place, write_atomically
 from anbexact.files.describe import describe
+from anbexact.files.document import CLASSIFIER, read_document, write_document
 from anbexact.files.restore import restore
-
-FORMAT = "anbexact classifier"
-"""The entry ``format`` of a classifier's JSON file."""
-FORMAT_VERSION = 1
-"""The newest version of the format, and the only one that is written."""
 
 
 def save(classifier: DiscreteClassifier, path: str | Path) -> None:
@@ -70,16 +58,7 @@ def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     >>> anbexact.load(path).score(X, y)
     1.0
     """
-    document = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "package_version": anbexact.__version__,
-        **describe(classifier),
-    }
-    document["sha256"] = digest(document)
-    lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
-    check_place(Path(path))
-    write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
+    write_document(CLASSIFIER, describe(classifier), path)
 
 
 def load(path: str | Path) -> DiscreteClassifier:
@@ -103,40 +82,4 @@ def load(path: str | Path) -> DiscreteClassifier:
     OSError
         If the file cannot be read.
     """
-    try:
-        document = json.loads(Path(path).read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{path} is not a classifier saved by anbexact, or is damaged: it is not complete JSON ({error}). "
-            "Pass a file that the save method wrote, or save it again."
-        ) from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(
-            f"{path} is JSON, but not a classifier saved by anbexact ({FORMAT!r} is missing). "
-            "Pass a file that the save method wrote."
-        )
-    version = document.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise ValueError(
-            f"{path} was written by anbexact {document.get('package_version')} in format {version}, newer than the "
-            f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
-        )
-    try:
-        with reading("sha256"):
-            if digest(document) != document.get("sha256"):
-                raise ValueError("its contents do not match its checksum")
-        return restore(document)
-    except ValueError as error:
-        writer = document.get("package_version")
-        what = "is damaged or was edited"
-        if writer != anbexact.__version__:
-            what += f", or cannot be read by anbexact {anbexact.__version__} (it was written by {writer})"
-        raise ValueError(
-            f"{path} {what}: {error}. Restore it from a copy, or fit and save the classifier again."
-        ) from error
-
-
-def digest(document: Mapping[str, Any]) -> str:
-    """Return the checksum of the contents of a document, regardless of its layout."""
-    contents = {key: value for key, value in document.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return read_document(CLASSIFIER, path, restore)

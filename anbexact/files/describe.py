@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.json_values import OBJECTS, encode, encode_as
 from anbexact.classifiers.registry import CLASSIFIERS
+from anbexact.tables.cuts import Cuts
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -82,16 +83,30 @@ def _describe_model(classifier: Any) -> dict[str, Any]:
     return {
         "n_features_in": int(classifier.n_features_in_),
         "feature_names_in": None if names_in is None else [str(name) for name in names_in],
-        "class": position[vocabulary.class_name],
-        "variables": [_describe_variable(vocabulary, name) for name in vocabulary.names],
-        "own_missing": [position[name] for name in vocabulary.names if name in vocabulary.own_missing],
-        "cut_points": [[position[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
+        **describe_variables(vocabulary),
+        "cut_points": describe_cut_points(vocabulary, classifier.cut_points_),
         "dropped": [[position[name], reason] for name, reason in classifier.dropped_.items()],
-        **_describe_quantities(vocabulary),
+        **describe_quantities(vocabulary),
         "further": {name: encode(np.asarray(getattr(classifier, name)).tolist()) for name in further},
         **classifier.model_.to_dict(),
         **({} if em is None else {"em": em.to_dict()}),
     }
+
+
+def describe_variables(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Return the variables with their states, and which are the class or have a state for missing cells."""
+    position, class_name = vocabulary.positions, vocabulary.class_name
+    return {
+        "class": None if class_name is None else position[class_name],
+        "variables": [_describe_variable(vocabulary, name) for name in vocabulary.names],
+        "own_missing": [position[name] for name in vocabulary.names if name in vocabulary.own_missing],
+    }
+
+
+def describe_cut_points(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) -> list[list[Any]]:
+    """Return the cut points of the columns that were cut."""
+    position = vocabulary.positions
+    return [[position[name], encode(cuts.tolist())] for name, cuts in cut_points.items()]
 
 
 def _describe_variable(vocabulary: Vocabulary, name: Any) -> dict[str, Any]:
@@ -107,7 +122,7 @@ def _describe_variable(vocabulary: Vocabulary, name: Any) -> dict[str, Any]:
     return described
 
 
-def _describe_quantities(vocabulary: Vocabulary) -> dict[str, Any]:
+def describe_quantities(vocabulary: Vocabulary) -> dict[str, Any]:
     """Return the quantities of columns whose numbers stand for dates, durations and the like."""
     position = vocabulary.positions
     quantities = [[position[name], encode(quantity)] for name, quantity in vocabulary.quantities.items()]

@@ -118,11 +118,11 @@ def _restore_learned(document: Mapping[str, Any]) -> Any:
     with reading("parameters"):
         classifier = _with_parameters(document, estimator)
         classifier.check_parameters()
-    vocabulary = _read_vocabulary(document)
+    vocabulary = read_vocabulary(document)
     names = list(vocabulary.names)
-    cut_points = _read_cut_points(document, vocabulary)
+    cut_points = read_cut_points(document, vocabulary)
     with reading("records"):
-        _check_records(vocabulary, cut_points)
+        check_records(vocabulary, cut_points)
     _read_input(document, classifier, vocabulary)
     with reading("further"):
         further = mapped(document.get("further", {}))  # older files have none
@@ -142,8 +142,8 @@ def _restore_learned(document: Mapping[str, Any]) -> Any:
     return classifier
 
 
-def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
-    """Return the variables and their states."""
+def read_vocabulary(document: Mapping[str, Any], *, needs_class: bool = True) -> Vocabulary:
+    """Return the variables and their states; with ``needs_class``, refuse variables none of which is the class."""
     with reading("variables"):
         variables = [mapped(variable) for variable in listed(document["variables"])]
         states = {decode(variable["name"]): tuple(map(decode, listed(variable["states"]))) for variable in variables}
@@ -177,7 +177,9 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
         if not all(isinstance(record, ColumnRecord) for record in records.values()):
             raise ValueError("a record of values was expected")
     with reading("class"):
-        class_name = list(states)[whole(document["class"], 0, len(states) - 1)]
+        place = document["class"]
+        with_class = needs_class or place is not None
+        class_name = list(states)[whole(place, 0, len(states) - 1)] if with_class else None
     with reading("own_missing"):
         if "own_missing" in document:
             own_missing = frozenset(list(states)[k] for k in references(document["own_missing"], len(states)))
@@ -188,7 +190,7 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
         return Vocabulary(states, class_name, quantities, groups, own_missing, records)
 
 
-def _check_records(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) -> None:
+def check_records(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) -> None:
     """Refuse records whose values are not numbers of a column that is cut, or the members of its groups."""
     for name, record in vocabulary.records.items():
         members = tuple(value for group in vocabulary.groups.get(name, ()) for value in group)
@@ -197,7 +199,7 @@ def _check_records(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) 
             raise ValueError(f"the values of {name!r} are not those of its states")
 
 
-def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:
+def read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:
     """Return the cut points of the continuous columns."""
     with reading("cut_points"):
         places = references([listed(pair, 2)[0] for pair in listed(document["cut_points"])], len(vocabulary.names))

@@ -34,6 +34,21 @@ if TYPE_CHECKING:
     from anbexact.tables.reader import Reader
 
 
+def check_class(vocabulary: Vocabulary, what: str) -> None:
+    """Refuse what only a model of a class has, which ``what`` names.
+
+    Raises
+    ------
+    ValueError
+        If the vocabulary has no class.
+    """
+    if vocabulary.class_name is None:
+        raise ValueError(
+            f"a network without a class has no {what}: from_pgmpy(to_pgmpy(network), name), with both functions from "
+            "anbexact.adapters, is a classifier of any of its variables"
+        )
+
+
 class Model(ABC):
     """A fitted model: a distribution of the class given the features, over the states of a vocabulary.
 
@@ -342,7 +357,10 @@ class JointModel(ByFields, Model):
         """The evaluator of the joint and posterior probabilities of the class."""
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return ln P(c, observed cells), shape (rows, classes); see :meth:`Model.log_joint`."""
+        """Return ln P(c, observed cells), shape (rows, classes); see :meth:`Model.log_joint`.
+
+        Without a class, it is ln P(observed cells), shape (rows, 1).
+        """
         return self.class_posterior.log_joint(codes, n_jobs)
 
     def log_support(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
@@ -351,10 +369,12 @@ class JointModel(ByFields, Model):
 
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return ln P(c | observed cells), shape (rows, classes); see :meth:`Model.log_posterior`."""
+        check_class(self.vocabulary, "posterior of a class")
         return self.class_posterior.log_posterior(codes, n_jobs)
 
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return P(c | observed cells), shape (rows, classes); see :meth:`Model.posterior`."""
+        check_class(self.vocabulary, "posterior of a class")
         return self.class_posterior.posterior(codes, n_jobs)
 
     def prepare(self) -> None:

@@ -107,8 +107,8 @@ class Structure(Displayed):
 
     Attributes
     ----------
-    class_name : Hashable
-        The class variable.
+    class_name : Hashable or None
+        The class variable; None for a network without a class, in which all variables are features.
     parents : Mapping
         Parents of every variable, class included; among a variable's parents the class comes first, then
         features in table order.
@@ -123,14 +123,14 @@ class Structure(Displayed):
         If a parent is not a variable or is named twice, or the graph has a directed cycle.
     """
 
-    class_name: Hashable
+    class_name: Hashable | None
     parents: Mapping[Hashable, tuple[Hashable, ...]]
     score: float
     certificate: Certificate
 
     @classmethod
     def given(
-        cls, class_name: Hashable, parents: Mapping[Hashable, tuple[Hashable, ...]], score: float = math.nan
+        cls, class_name: Hashable | None, parents: Mapping[Hashable, tuple[Hashable, ...]], score: float = math.nan
     ) -> Structure:
         """Return a structure whose optimality is unknown."""
         return cls(class_name, parents, score, Certificate.unknown("structure given, not searched"))
@@ -144,7 +144,7 @@ class Structure(Displayed):
             if len(set(child_parents)) < len(child_parents):
                 twice = next(parent for k, parent in enumerate(child_parents) if parent in child_parents[:k])
                 raise ValueError(f"{twice!r} is named more than once among the parents of {child!r}")
-        if self.class_name not in parents:
+        if self.class_name is not None and self.class_name not in parents:
             raise ValueError(f"the class {self.class_name!r} is not a variable of the structure")
         object.__setattr__(self, "parents", MappingProxyType(parents))
         self.topological_order()
@@ -199,7 +199,14 @@ class Structure(Displayed):
         If the graph consists of the class and its Markov blanket, this is exactly the condition under which the
         network and its logistic regression represent the same conditional distributions of the class (Feelders and
         Ivanovs, Definition 1 and Theorem 2); see :func:`anbexact.adapters.to_logit` for other graphs.
+
+        Raises
+        ------
+        ValueError
+            If the network has no class.
         """
+        if self.class_name is None:
+            raise ValueError("the network has no class, so it has no logistic regression of one: ask is_perfect()")
         class_parents = set(self.parents[self.class_name])
         return all(class_parents.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
 
@@ -245,6 +252,8 @@ class Structure(Displayed):
         (('c', 'a'), ('c', 'b'), ('a', 'b'), ('c', 'd'), ('a', 'd'))
         """
         place = {name: k for k, name in enumerate(self.parents)}
+        if self.class_name is None:
+            raise ValueError("the network has no class, so there is no augmented naive Bayes with its posteriors")
         of_class = [name for name in self.topological_order() if name in self.parents[self.class_name]]
         parents: dict[Hashable, tuple[Hashable, ...]] = {}
         for child, child_parents in self.parents.items():

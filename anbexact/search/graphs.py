@@ -27,9 +27,9 @@ def as_mask(nodes: Iterator[int] | Sequence[int]) -> int:
 
 def matrix(masks: Sequence[int]) -> Bools:
     """Return a square matrix with a row for every set, which tells for every node whether it is in the set."""
-    n = len(masks)
-    octets = b"".join(mask.to_bytes(-(-n // 8), "little") for mask in masks)
-    rows = np.frombuffer(octets, dtype=np.uint8).reshape(n, -1)
+    n, width = len(masks), -(-len(masks) // 8)
+    octets = b"".join(mask.to_bytes(width, "little") for mask in masks)
+    rows = np.frombuffer(octets, dtype=np.uint8).reshape(n, width)
     return np.unpackbits(rows, axis=1, bitorder="little")[:, :n].astype(bool)
 
 

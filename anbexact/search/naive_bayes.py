@@ -29,14 +29,25 @@ def learn_naive_bayes(table: DiscreteTable, score: Score | None = None) -> Struc
     Structure
         Trivially optimal, because no other structure is admitted.
     """
+    class_of(table)
+    return without_feature_arcs(table, REQUIREMENTS.accept(score))
+
+
+def without_feature_arcs(table: DiscreteTable, score: Score) -> Structure:
+    """Return the structure without arcs between features: naive Bayes, or no arcs at all without a class.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table in which the search admits no other structure.
+    score : Score
+        The score that is reported.
+    """
     began = time.perf_counter()
-    name = class_of(table)
-    parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(table.vocabulary.features, (name,))
-    parents[name] = ()
-    total = total_score(table, REQUIREMENTS.accept(score), parents)
-    return Structure(
-        name,
-        parents,
-        total,
-        Certificate(True, total, 0.0, len(parents), time.perf_counter() - began, "naive Bayes: the only structure"),
-    )
+    common = table.vocabulary.common_parents
+    parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(table.vocabulary.features, common)
+    parents |= dict.fromkeys(common, ())
+    total = total_score(table, score, parents)
+    method = "naive Bayes: the only structure" if common else "no arcs: the only structure"
+    certificate = Certificate(True, total, 0.0, len(parents), time.perf_counter() - began, method)
+    return Structure(table.vocabulary.class_name, parents, total, certificate)

@@ -82,11 +82,12 @@ class SingleStates:
         Parameters
         ----------
         below_class : bool
-            Whether the class is their parent, as in searches in which it is a parent of every feature.
+            Whether the class, if there is one, is their parent, as in searches in which it is a parent of every
+            feature.
         """
         if not self.apart:
             return structure
-        above = (structure.class_name,) if below_class else ()
+        above = (structure.class_name,) if below_class and structure.class_name is not None else ()
         parents = {name: above if name in self.apart else structure.parents[name] for name in self.names}
         return replace(structure, parents=parents)
 

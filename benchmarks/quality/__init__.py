@@ -19,6 +19,7 @@ NAMES = (
     "how_sure",
     "parents_children",
     "ckg",
+    "without_class",
     "lr_tables",
     "scores",
 )

@@ -26,7 +26,7 @@ from anbexact.adapters import to_logit
 from anbexact.classifiers import KDBClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.files import classifiers as files
+from anbexact.files.document import digest
 from anbexact.models.smooth.shapes import shape_effects
 from anbexact.show.figures.logit_shapes import plot_shapes
 
@@ -177,7 +177,7 @@ class TestFiles:
         for key in place[:-1]:
             part = part[key]
         part[place[-1]] = value
-        document["sha256"] = files.digest(document)
+        document["sha256"] = digest(document)
         path.write_text(json.dumps(document))
         with pytest.raises(ValueError, match=rf"m\.json is damaged or was edited: {message}"):
             anbexact.load(path)

@@ -15,7 +15,7 @@ from anbexact import AdditiveClassifier, ANBClassifier, TANClassifier, verify
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import AODEClassifier, AveragedANBClassifier, AveragedTANClassifier, FSANBClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.files import classifiers as files
+from anbexact.files.document import digest
 from anbexact.tables.table import DiscreteTable
 
 REPLACEMENTS = [
@@ -140,7 +140,7 @@ def some_rows(classifier):
 def write(document, path):
     """Write a document with the checksum that it should have."""
     document.pop("sha256", None)
-    document["sha256"] = files.digest(document)
+    document["sha256"] = digest(document)
     path.write_text(json.dumps(document))
 
 

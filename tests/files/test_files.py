@@ -43,6 +43,7 @@ from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
 from anbexact.files import classifiers as files
+from anbexact.files.document import digest
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [
@@ -324,7 +325,7 @@ def saved(tmp_path, fitted):
 
 def rewrite(path, document):
     """Write a document with a checksum that matches: what no accident does."""
-    document["sha256"] = files.digest(document)
+    document["sha256"] = digest(document)
     path.write_text(json.dumps(document))
 
 
@@ -681,7 +682,7 @@ class TestRefitted:
         for key in place[:-1]:
             inner = inner[key]
         inner[place[-1]] = value
-        document["sha256"] = files.digest(document)
+        document["sha256"] = digest(document)
         path.write_text(json.dumps(document))
         with pytest.raises(ValueError, match=f"(?s)m.json is damaged or was edited.*{message}|{message}"):
             anbexact.load(path)

@@ -19,7 +19,7 @@ import anbexact.models.estimator_average as estimator_average
 from anbexact import SearchTooLargeError
 from anbexact.classifiers import A2DEClassifier, AODEClassifier
 from anbexact.datasets import load_anes96, load_iris, load_tic_tac_toe
-from anbexact.files import classifiers as files
+from anbexact.files.document import digest
 from anbexact.models.a2de import count_triples
 
 UNSEEN = 99
@@ -160,7 +160,7 @@ def test_nonsense_in_a_file_is_refused(tmp_path, kind):
     A2DEClassifier().fit(*load_iris()).save(path)
     document = json.loads(path.read_bytes())
     document[kind]["weights"][0] = -1
-    document["sha256"] = files.digest(document)
+    document["sha256"] = digest(document)
     path.write_text(json.dumps(document))
     with pytest.raises(ValueError, match="pairs and triples: every cell must have a positive weight"):
         anbexact.load(path)

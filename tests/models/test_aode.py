@@ -18,7 +18,7 @@ import anbexact.models.estimator_average as estimator_average
 from anbexact import DiscreteTable, NaiveBayesClassifier, SearchTooLargeError
 from anbexact.classifiers import AODEClassifier
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.files import classifiers as files
+from anbexact.files.document import digest
 from anbexact.models.aode import AODEPosterior, count_pairs
 
 UNSEEN = 99
@@ -220,7 +220,7 @@ def test_nonsense_in_a_file_is_refused(tmp_path, change, message):
     AODEClassifier().fit(*load_iris()).save(path)
     document = json.loads(path.read_bytes())
     change(document)
-    document["sha256"] = files.digest(document)
+    document["sha256"] = digest(document)
     path.write_text(json.dumps(document))
     with pytest.raises(ValueError, match=message):
         anbexact.load(path)

@@ -15,7 +15,7 @@ import pytest
 import anbexact
 from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.files import classifiers as files
+from anbexact.files.document import digest
 
 N = 400
 
@@ -240,7 +240,7 @@ def without_records(document):
     document = copy.deepcopy(document)
     for variable in document["variables"]:
         variable.pop("record", None)
-    return document | {"sha256": files.digest(document)}
+    return document | {"sha256": digest(document)}
 
 
 def test_a_file_of_an_earlier_version_gives_intervals(mixed, tmp_path):
@@ -273,7 +273,7 @@ def test_damaged_records_are_refused(tmp_path, field, value, what):
     NaiveBayesClassifier().fit(X, [0, 1] * 20).save(tmp_path / "model.json")
     document = json.loads((tmp_path / "model.json").read_text())
     document["variables"][0]["record"]["value"][field] = value
-    document["sha256"] = files.digest(document)
+    document["sha256"] = digest(document)
     (tmp_path / "model.json").write_text(json.dumps(document))
     with pytest.raises(ValueError, match=f"records: .*{what}"):
         anbexact.load(tmp_path / "model.json")

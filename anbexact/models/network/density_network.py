@@ -50,7 +50,8 @@ class DensityNetwork(Network):
     measure : Universal
         The score, with the partitions of the continuous columns.
     level_cost : float
-        By how much the mean log loss of the training rows rises in :meth:`discrete`, in nats per row.
+        By how much the mean log loss of the training rows rises in :meth:`discrete`, in nats per row; NaN without a
+        class.
 
     The other attributes are those of :class:`Network`; ``vocabulary`` and ``cut_points`` contain the cells of the
     finest levels.
@@ -241,9 +242,10 @@ class DensityNetwork(Network):
         """Return :meth:`discrete`, with a warning that states the cost."""
         network = self.discrete()
         cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in network.cut_points.items())
+        cost = f", which changes the mean log loss on the training rows by {self.level_cost:+.4g} nats"
         warn(
-            f"every variable is exported at its most probable level (cells: {cells or 'all are discrete'}), which "
-            f"changes the mean log loss on the training rows by {self.level_cost:+.4g} nats"
+            f"every variable is exported at its most probable level (cells: {cells or 'all are discrete'})"
+            + cost * (self.vocabulary.class_name is not None)
         )
         return network
 

@@ -41,7 +41,8 @@ class DensityPosterior:
     densities : mapping of variable to FamilyDensity
         The network.
     axes : Axes
-        The cells of the variables; the vocabulary has a class.
+        The cells of the variables. If the vocabulary has no class, there is one column for it, as in
+        :class:`Posterior`.
     """
 
     def __init__(self, densities: Mapping[Hashable, FamilyDensity], axes: Axes) -> None:
@@ -52,7 +53,9 @@ class DensityPosterior:
             for name, density in densities.items()
             if name != self._class
         }
-        self._densities = {name: densities[name] for name in (*parents_first(features), self._class)}
+        own = () if self._class is None else (self._class,)
+        self._densities = {name: densities[name] for name in (*parents_first(features), *own)}
+        self._n_classes = 1 if self._class is None else axes.vocabulary.arity(self._class)
 
     @cached_property
     def _complete(self) -> _AtLevels:
@@ -81,7 +84,7 @@ class DensityPosterior:
 
     def _evaluate(self, codes: CodeArray, form: str, n_jobs: int | None) -> Floats:
         """Return the result of rows by the method ``form`` of the evaluators, in batches."""
-        out = np.empty((codes.shape[1], self._axes.vocabulary.arity(self._class)))
+        out = np.empty((codes.shape[1], self._n_classes))
         step = max(1, CELLS_PER_BATCH // max(len(codes), 1))
         for at_levels, rows in self._parts(codes):
             for start in range(0, len(rows), step):
@@ -144,7 +147,7 @@ class DensityPosterior:
             if self._class in density.variables:
                 values = np.moveaxis(values, density.variables.index(self._class), -1)
             else:
-                values = np.broadcast_to(values[..., None], (*values.shape, axes.vocabulary.arity(self._class)))
+                values = np.broadcast_to(values[..., None], (*values.shape, self._n_classes))
             own = tuple(view for view in views if view[0] != self._class)
             logs.append((views[0], own, np.log(values)))
             used.update(dict.fromkeys(own))

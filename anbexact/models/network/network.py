@@ -16,10 +16,11 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.json_checks import listed, mapped, reading, references
 from anbexact._runtime.json_values import decode, encode, register_form
+from anbexact._runtime.units import counted
 from anbexact.models.coding import Coding
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
-from anbexact.models.model import JointModel
+from anbexact.models.model import JointModel, check_class
 from anbexact.models.network.elimination import CliqueTooLargeError, Elimination
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.explain import explain_rows
@@ -43,10 +44,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Network(JointModel, Displayed):
-    """A Bayesian network with a class: a structure and, for every variable, its distribution given its parents.
+    """A Bayesian network: a structure and, for every variable, its distribution given its parents.
 
-    Networks are immutable; estimators have one as ``model_``. It is a :class:`TableNetwork` if all variables are
-    discrete or discretised, and a :class:`DensityNetwork` if columns are modelled by a universal measure.
+    Networks are immutable; estimators have one as ``model_``. :func:`~anbexact.fit_network` makes one from a table,
+    which need not have a class; without one, whatever concerns a class is refused. It is a :class:`TableNetwork` if
+    all variables are discrete or discretised, and a :class:`DensityNetwork` if columns are modelled by a universal
+    measure.
 
     Attributes
     ----------
@@ -101,6 +104,7 @@ class Network(JointModel, Displayed):
 
     def to_potentials(self) -> Potentials:
         """Return the logarithms of the tables of :meth:`to_network` that depend on the class."""
+        check_class(self.vocabulary, "log odds")
         network = self.to_network()
         return network_potentials(network.tables, network.structure)
 
@@ -119,6 +123,7 @@ class Network(JointModel, Displayed):
         Its ``network`` and ``potentials`` raise ValueError if columns are modelled by densities, and its potentials
         do if a table contains a zero.
         """
+        check_class(self.vocabulary, "log odds")
         counts = counts_of_rows(self.counts)
         return FamilySum(self.vocabulary, counts, self.log_posterior, self._potentials, lambda: self.summing_network)
 
@@ -154,13 +159,17 @@ class Network(JointModel, Displayed):
 
     def __repr__(self) -> str:
         n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
-        return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
+        what = f" of {self.structure.class_name!r}: {counted(n_features, 'feature')}"
+        if self.structure.class_name is None:
+            what = f": {counted(n_features, 'variable')}"
+        return f"<{type(self).__name__}{what}, {counted(n_arcs, 'arc')}>"
 
     def explain(self, rows: Rows, label: Any = None, against: Any = None) -> Explanations:
         """Return, for every row, what each feature adds to the log odds of one class against another.
 
         See :func:`~anbexact.models.network.explain.explain_rows`.
         """
+        check_class(self.vocabulary, "explanations")
         return explain_rows(
             rows, self.class_posterior, self.summed_families, self.vocabulary, self.grounds, label, against
         )
@@ -487,7 +496,7 @@ def _network_to_json(network: TableNetwork) -> dict[str, Any]:
     vocabulary = network.vocabulary
     return {
         "variables": [[encode(name), encode(list(states))] for name, states in vocabulary.states.items()],
-        "class": vocabulary.positions[vocabulary.class_name],
+        "class": vocabulary.positions.get(vocabulary.class_name),  # None without a class
         **replace(network, counts=None, estimation=None).to_dict(),
     }
 
@@ -496,7 +505,8 @@ def _network_from_json(described: Mapping[str, Any]) -> TableNetwork:
     """Return the network that :func:`_network_to_json` described."""
     pairs = [listed(pair, 2) for pair in listed(described["variables"])]
     states = {decode(name): tuple(decode(of_name)) for name, of_name in pairs}
-    class_name = list(states)[references([described["class"]], len(states))[0]]
+    place = described["class"]
+    class_name = None if place is None else list(states)[references([place], len(states))[0]]
     return TableNetwork.from_dict(described, Vocabulary(states, class_name), {}, None)
 
 

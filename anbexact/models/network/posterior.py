@@ -74,16 +74,19 @@ class Posterior:
     ----------
     tables : mapping of variable to ConditionalTable
         The network.
-    class_name : Hashable
-        The class variable.
+    class_name : Hashable or None
+        The class variable. Without one, there is one column for the class, as if it had a single state: the joint
+        probability is that of the observed cells.
     features : sequence
         The features, in the order of the rows of ``codes``.
     """
 
     def __init__(
-        self, tables: Mapping[Hashable, ConditionalTable], class_name: Hashable, features: Sequence[Hashable]
+        self, tables: Mapping[Hashable, ConditionalTable], class_name: Hashable | None, features: Sequence[Hashable]
     ) -> None:
         place = {name: i for i, name in enumerate(features)}
+        if class_name is None:
+            tables = {**tables, None: ConditionalTable(None, (), np.ones(1))}
         n_classes = len(tables[class_name].values)
 
         def family(name: Hashable) -> _Family:

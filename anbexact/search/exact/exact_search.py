@@ -59,7 +59,7 @@ class ExactSearch:
     """A search that follows a plan; in a table without a class, it is a search for a general network."""
 
     plan: Plan
-    class_name: Hashable
+    class_name: Hashable | None
     progress: Progress | None
 
     def pruned(self) -> Structure | None:

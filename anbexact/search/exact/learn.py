@@ -18,7 +18,7 @@ from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved
 from anbexact.search.constraints import Edge, make_constraints
 from anbexact.search.exact.exact_search import ExactSearch
 from anbexact.search.exact.plan import Plan, check_fits
-from anbexact.search.naive_bayes import learn_naive_bayes
+from anbexact.search.naive_bayes import without_feature_arcs
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import SingleStates
@@ -141,14 +141,15 @@ def learn_gbn(
     """Learn the highest-scoring general Bayesian network and prove that it is optimal.
 
     The result is the acyclic graph over all variables that maximises ``Σ_v local(v | Π_v)``; the class is treated
-    like any other variable. The searches, their cost, their tie rule and their proofs are those of :func:`learn_anb`,
-    with one more variable. With a score-equivalent score, Markov equivalent networks have the same score (and, with
-    EAP tables, the same posterior); the tie rule decides which of them is returned.
+    like any other variable, and the table need not have one. The searches, their cost, their tie rule and their
+    proofs are those of :func:`learn_anb`, with one more variable if there is a class. With a score-equivalent score,
+    Markov equivalent networks have the same score (and, with EAP tables, the same posterior); the tie rule decides
+    which of them is returned.
 
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with or without a class.
     score : Score, default BDeu()
         Any score that does not require the class among the parents; aCLL does.
     max_parents : int, optional
@@ -162,7 +163,7 @@ def learn_gbn(
     -------
     Structure
         With ``certificate.optimal`` true unless a limit ended the search. :func:`~anbexact.verify` checks the
-        certificate.
+        certificate. Its ``class_name`` is None if the table has no class.
 
     Raises
     ------
@@ -184,11 +185,17 @@ def learn_gbn(
     ('head_shape', 'body_shape', 'jacket_color')
     >>> structure.certificate.optimal
     True
+
+    Without a class:
+
+    >>> X, _ = load_monks(1)
+    >>> learn_gbn(DiscreteTable.from_frame(X)).edges
+    ()
     """
-    score = SearchRequirements("learn_gbn", class_free=True).accept(score)
+    score = SearchRequirements("learn_gbn", class_free=True).accept(score, table)
     rest = SingleStates.of(table, score, required, forbidden)
     limits = SearchLimits(max_parents, required, rest.forbidden, time_limit, memory_limit, n_jobs)
-    structure = _learn(rest.table.without_class(), class_of(table), score, limits, progress)
+    structure = _learn(rest.table.without_class(), table.vocabulary.class_name, score, limits, progress)
     return rest.added_to(structure, below_class=False)
 
 
@@ -204,7 +211,7 @@ class SearchLimits(NamedTuple):
 
 
 def _learn(
-    table: DiscreteTable, class_name: Hashable, score: Score, limits: SearchLimits, progress: Progress | None
+    table: DiscreteTable, class_name: Hashable | None, score: Score, limits: SearchLimits, progress: Progress | None
 ) -> Structure:
     """Return the best structure over the features of a table; its class, if it has one, is a parent of them all."""
     check_limit("time_limit", limits.time_limit)
@@ -213,8 +220,8 @@ def _learn(
     features = table.vocabulary.features
     constraints = make_constraints(features, limits.max_parents, limits.required, limits.forbidden)
     if not features:
-        naive = learn_naive_bayes(table, score)
-        return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
+        bare = without_feature_arcs(table, score)
+        return replace(bare, certificate=replace(bare.certificate, proof=Proof(score, 0, (), (), None, ())))
     plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
     plan = plan.with_worthwhile_threads()
     search = ExactSearch(plan, class_name, progress)

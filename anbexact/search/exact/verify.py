@@ -27,7 +27,7 @@ from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.exact.verify_class_parameters import states_fewest, verify_fewest
 from anbexact.search.scoring.set_scores import prepare
-from anbexact.search.scoring.totals import class_of, total_score
+from anbexact.search.scoring.totals import total_score
 from anbexact.search.single_states import single_states
 from anbexact.tables.table import DiscreteTable
 
@@ -92,7 +92,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
             f"the certificate carries no proof to check ({certificate.method}); learn_anb and learn_gbn attach one "
             "unless time_limit ends a search over all sets of features"
         )
-    class_name = class_of(table)
+    class_name = table.vocabulary.class_name
     if set(structure.parents) != set(table.vocabulary.names) or structure.class_name != class_name:
         raise ValueError(
             f"the structure has the class {structure.class_name!r} and the features {list(structure.features)}, but "
@@ -107,7 +107,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
         )
         return alone and verify(*_without(structure, proof, table, proof.apart))
     shared_out = [name for component in proof.components for name in component.features]
-    above = () if class_name in shared_out else (class_name,)
+    above = () if class_name is None or class_name in shared_out else (class_name,)
     unsearched = single_states(table, proof.score, shared_out)
     if unsearched:
         below_class = all(structure.parents[name] == above and not structure.children(name) for name in unsearched)

@@ -25,7 +25,7 @@ from anbexact.search.greedy.conditional_likelihood import ConditionalObjective
 from anbexact.search.greedy.local_scores import LocalScores
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of, total_score
+from anbexact.search.scoring.totals import total_score
 from anbexact.search.single_states import single_states_apart
 from anbexact.search.trees.branching import describe
 from anbexact.tables.table import DiscreteTable
@@ -50,10 +50,10 @@ def learn_greedy_gbn(
 ) -> Structure:
     """Learn a high-scoring general network by hill climbing from the empty graph.
 
-    The class is treated like any other variable. A move deletes, adds or reverses an arc so that the graph stays
-    acyclic. The search makes the move with the largest gain, until no move has a positive gain. Ties (gains that
-    differ only by rounding) are broken by the kind of move, in this order, then by the child, then by the parent that
-    comes first in table order (the class comes last).
+    The class, if there is one, is treated like any other variable. A move deletes, adds or reverses an arc so that
+    the graph stays acyclic. The search makes the move with the largest gain, until no move has a positive gain. Ties
+    (gains that differ only by rounding) are broken by the kind of move, in this order, then by the child, then by the
+    parent that comes first in table order (the class comes last).
 
     With a decomposable score, a move needs the local scores of about 2 n families, for n variables. Conditional
     likelihood (:class:`~anbexact.scores.CLL`, :class:`~anbexact.scores.CMDL`) is not a sum over families; with it, a
@@ -63,7 +63,7 @@ def learn_greedy_gbn(
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with or without a class.
     score : Score, CLL or CMDL, default BDeu()
         Any score that does not require the class among the parents; aCLL does.
     max_parents : int, optional
@@ -116,9 +116,9 @@ def learn_greedy_gbn(
     _check_number("tabu", tabu)
     _check_number("restarts", restarts)
     deadline = Deadline(time_limit)
-    class_name = class_of(table)
+    class_name = table.vocabulary.class_name
     names = table.vocabulary.names
-    accepted: Any = REQUIREMENTS.accept(score)
+    accepted: Any = REQUIREMENTS.accept(score, table)
     constraints = make_constraints(names, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
     objective: Objective
@@ -196,7 +196,9 @@ def add_arcs(
     return as_parents(features, None, climb.best)
 
 
-def as_parents(names: Sequence[Hashable], class_name: Hashable, graph: Graph) -> dict[Hashable, tuple[Hashable, ...]]:
+def as_parents(
+    names: Sequence[Hashable], class_name: Hashable | None, graph: Graph
+) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the parents of all variables by name: the class first, the others in table order."""
     named = {
         child: [names[v] for v in elements(child_parents)] for child, child_parents in zip(names, graph, strict=True)

@@ -23,8 +23,7 @@ from anbexact.scores import Score
 from anbexact.search.constraints import Edge
 from anbexact.search.exact.by_family import mask_at
 from anbexact.search.posterior.families import FamilyWeights, Work, all_family_weights
-from anbexact.search.posterior.setting import Limits
-from anbexact.tables.prediction import check_choice
+from anbexact.search.posterior.setting import Limits, chosen_networks
 from anbexact.tables.table import DiscreteTable
 
 SCORE_TOLERANCE = 1e-12
@@ -115,7 +114,7 @@ def near_optimal(
     score: Score | None = None,
     *,
     bayes_factor: float = 20.0,
-    networks: str = "anb",
+    networks: str | None = None,
     most: int = 10_000,
     max_parents: int | None = None,
     required: Iterable[Edge] = (),
@@ -135,14 +134,15 @@ def near_optimal(
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with or without a class.
     score : Score, default BDeu()
         Any decomposable score. Differences are ln Bayes factors if it is a ln marginal likelihood, as BDeu is.
     bayes_factor : float, default 20
         At least 1. The usual limits of weak, positive and strong evidence are 3, 20 and 150 (Kass and Raftery, JASA
         90, 1995).
-    networks : {"anb", "gbn"}
-        Whether the class is a parent of every feature, or an ordinary variable.
+    networks : {"anb", "gbn"}, optional
+        Whether the class is a parent of every feature, or an ordinary variable; by default ``"anb"``, or ``"gbn"`` if
+        the table has no class.
     most : int, default 10000
         The search stops after this many structures, counting equivalent ones separately. It then returns the best
         ones.
@@ -179,7 +179,7 @@ def near_optimal(
     0           1.0                             ()
     1           1.0  ((head_shape, jacket_color),)
     """
-    check_choice("networks", networks, ("anb", "gbn"))
+    networks = chosen_networks(networks, ("anb", "gbn"), table)
     _check_factor(bayes_factor)
     if isinstance(most, bool) or not hasattr(most, "__index__") or most < 1:
         raise ValueError(f"most must be a whole number of at least 1, not {most!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,30 @@ from anbexact.scores import Score
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.posterior.families import Work
 from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import SingleStates
+from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import DiscreteTable
+
+
+def chosen_networks(networks: str | None, kinds: Sequence[str], table: DiscreteTable) -> str:
+    """Return a kind of network; None means ``"anb"`` if the table has a class, otherwise ``"gbn"``.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, or augmented naive Bayes networks of a table without a class.
+    """
+    with_class = table.vocabulary.class_name is not None
+    if networks is None:
+        return "anb" if with_class else "gbn"
+    check_choice("networks", networks, kinds)
+    if networks == "anb" and not with_class:
+        others = " or ".join(f"networks={kind!r}" for kind in kinds if kind != "anb")
+        raise ValueError(
+            "networks='anb' needs a class, but the table has no class variable: pass y or class_name= when you make "
+            f"the table, or use {others}"
+        )
+    return networks
 
 
 @dataclass(frozen=True)
@@ -36,22 +57,23 @@ class Limits:
         Parameters
         ----------
         table : DiscreteTable
-            A table with a class.
+            A table with or without a class.
         score : Score, optional
             BDeu by default.
         search : str
             Its name, for messages.
         augmented : bool, default True
-            Whether the class is a parent of every feature; otherwise it is an ordinary variable.
+            Whether the class, if there is one, is a parent of every feature; otherwise it is an ordinary variable.
         """
         check_limit("memory_limit", self.memory_limit)
-        accepted = SearchRequirements(search, class_free=not augmented).accept(score)
-        name = class_of(table)
+        accepted = SearchRequirements(search, class_free=not augmented).accept(score, table)
+        name = table.vocabulary.class_name
         required = tuple(self.required)
         given = table if augmented else table.without_class()  # where even the class may have a single state
         rest = SingleStates.of(given, accepted, required, tuple(self.forbidden))
         work = Work(thread_count(self.n_jobs), self.progress, self.memory_limit)
-        return Setting(accepted, rest.table, self.max_parents, required, work, StructureMaker(name, augmented, rest))
+        maker = StructureMaker(name, augmented and name is not None, rest)
+        return Setting(accepted, rest.table, self.max_parents, required, work, maker)
 
 
 @dataclass(frozen=True)
@@ -97,15 +119,15 @@ class StructureMaker:
 
     Attributes
     ----------
-    class_name : Hashable
-        The class.
+    class_name : Hashable or None
+        The class; None if there is none.
     augmented : bool
         Whether the class is a parent of every feature; otherwise it is an ordinary variable.
     rest : SingleStates
         The features with a single state; if the class is an ordinary variable, it may be one of them.
     """
 
-    class_name: Hashable
+    class_name: Hashable | None
     augmented: bool
     rest: SingleStates
 
@@ -123,5 +145,6 @@ class StructureMaker:
             for child in self.rest.names
             if child in parents and child != self.class_name
         }
-        found[self.class_name] = self.in_order(parents.get(self.class_name, ()))
+        if self.class_name is not None:
+            found[self.class_name] = self.in_order(parents.get(self.class_name, ()))
         return self.rest.added_to(Structure(self.class_name, found, score, certificate), below_class=self.augmented)

@@ -20,7 +20,7 @@ from anbexact.scores import Score
 from anbexact.search.constraints import Edge
 from anbexact.search.posterior.families import all_family_weights
 from anbexact.search.posterior.network_sums import MOST_VARIABLES, GraphSums, NetworkSums, OrderSums, TreeSums
-from anbexact.search.posterior.setting import Limits, Setting, StructureMaker
+from anbexact.search.posterior.setting import Limits, Setting, StructureMaker, chosen_networks
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 from anbexact.search.trees.branching import one_parent
 from anbexact.tables.prediction import check_choice
@@ -42,8 +42,8 @@ class StructurePosterior(Displayed):
         The kind.
     prior : {"orders", "graphs", "trees"}
         Whether orders, graphs or trees are equally probable a priori; see :func:`structure_posterior`.
-    class_name : Hashable
-        The class.
+    class_name : Hashable or None
+        The class; None if there is none.
     features : tuple
         The features, in table order.
     log_evidence : float
@@ -55,12 +55,17 @@ class StructurePosterior(Displayed):
 
     networks: str
     prior: str
-    class_name: Hashable
+    class_name: Hashable | None
     features: tuple[Hashable, ...]
     log_evidence: float
     sums: NetworkSums = field(repr=False)
     _log_class: float = field(repr=False)
     _maker: StructureMaker = field(repr=False)
+
+    @property
+    def noun(self) -> str:
+        """What ``features`` are called: features, or variables if there is no class."""
+        return "variables" if self.class_name is None else "features"
 
     @cached_property
     def arcs(self) -> pd.DataFrame:
@@ -149,7 +154,8 @@ class StructurePosterior(Displayed):
 
     def __str__(self) -> str:
         kind = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}
-        lines = [f"posterior over all {kind[self.networks]} of {len(self.features)} features, prior: {self.prior}"]
+        noun = self.noun
+        lines = [f"posterior over all {kind[self.networks]} of {len(self.features)} {noun}, prior: {self.prior}"]
         joined = self.arcs[self.arcs["adjacent"] >= 0.5].sort_values("adjacent", ascending=False, kind="stable")
         pairs = set()
         for row in joined.itertuples():
@@ -157,14 +163,14 @@ class StructurePosterior(Displayed):
                 pairs.add(frozenset((row.parent, row.child)))
                 direction = f"{row.parent} -> {row.child} {row.probability:.1%}"
                 lines.append(f"{row.adjacent:6.1%}  {row.parent} - {row.child}  ({direction})")
-        return "\n".join(lines if pairs else [*lines, "no two features are joined with a probability of one half"])
+        return "\n".join(lines if pairs else [*lines, f"no two {noun} are joined with a probability of one half"])
 
 
 def structure_posterior(
     table: DiscreteTable,
     score: Score | None = None,
     *,
-    networks: str = "anb",
+    networks: str | None = None,
     prior: str | None = None,
     max_parents: int | None = None,
     required: Iterable[Edge] = (),
@@ -193,14 +199,15 @@ def structure_posterior(
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with or without a class.
     score : Score, default BDeu()
         Any decomposable score; ``"gbn"`` refuses those that need the class among the parents. Scores without set
         scores allow 16 features (except for trees and forests).
-    networks : {"anb", "gbn", "tan", "fan"}
-        The kind. With ``"anb"``, ``"tan"`` and ``"fan"``, the class is a parent of every feature, and the graph over
-        the features is any acyclic graph, a tree, or a forest, respectively; with ``"gbn"``, the network is any
-        acyclic graph over all variables.
+    networks : {"anb", "gbn", "tan", "fan"}, optional
+        The kind; by default ``"anb"``, or ``"gbn"`` if the table has no class. With ``"anb"``, ``"tan"`` and
+        ``"fan"``, the class is a parent of every feature, and the graph over the features is any acyclic graph, a
+        tree, or a forest, respectively; with ``"gbn"``, the network is any acyclic graph over all variables. In a
+        table without a class, ``"tan"`` and ``"fan"`` are the trees and forests over all variables.
     prior : {"orders", "graphs"}, optional
         See above.
     max_parents : int, optional
@@ -252,10 +259,10 @@ def structure_posterior(
 
 
 def posterior_and_setting(
-    table: DiscreteTable, score: Score | None, limits: Limits, networks: str, prior: str | None
+    table: DiscreteTable, score: Score | None, limits: Limits, networks: str | None, prior: str | None
 ) -> tuple[StructurePosterior, Setting]:
     """Return the posterior over all structures of a kind, and the setting that it was summed in."""
-    check_choice("networks", networks, NETWORKS)
+    networks = chosen_networks(networks, NETWORKS, table)
     prior = _chosen_prior(networks, prior)
     augmented = networks != "gbn"
     setting = limits.setting(table, score, f"structure_posterior(networks={networks!r})", augmented=augmented)

@@ -20,7 +20,6 @@ from anbexact._runtime.units import human_bytes
 from anbexact.scores import FamilyScore, Score, SetScore
 from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.scoring.set_scores import cell_values
-from anbexact.search.scoring.totals import class_of
 from anbexact.search.scoring.universal_sets import Mixture, mixture_of
 from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
@@ -76,8 +75,8 @@ class FamilyScorer:
 
     @cached_property
     def class_position(self) -> int:
-        """Position of the class, which the table must have."""
-        return self.names.index(class_of(self.table))
+        """Position of the class; -1, which stands for no variable in sets, without a class."""
+        return int(self.common[0]) if len(self.common) else -1
 
     @cached_property
     def features(self) -> Positions:
@@ -274,11 +273,12 @@ class PairScores:
     Attributes
     ----------
     class_score : float
-        local(class), in nats.
+        local(class), in nats; 0 without a class.
     alone : (n,) float64
-        local(i | class), in nats.
+        local(i | class), in nats; local(i) without a class.
     gains : (n, n) float64
-        ``gains[j, i]`` = local(i | class, j) - local(i | class), in nats; 0 on the diagonal.
+        ``gains[j, i]`` = local(i | class, j) - local(i | class), in nats; 0 on the diagonal. Without a class,
+        local(i | j) - local(i).
     largest_term : float
         W ln W for rows of total weight W: the magnitude of the terms that cancel within local scores, in nats.
     scored : int
@@ -298,7 +298,7 @@ class PairScores:
 
 
 def pair_scores(scorer: FamilyScorer, progress: Progress | None) -> PairScores | None:
-    """Return the local scores of all features given the class, and given the class and one more feature.
+    """Return the local scores of all features given the class, if there is one, and given one more feature.
 
     With a score-equivalent score ``gains`` is symmetric, and each pair is scored once. O(n² N) steps for n features
     and N distinct rows; memory about 100 n² bytes (200 n² where the score is not equivalent), which covers a search
@@ -329,7 +329,8 @@ def pair_scores(scorer: FamilyScorer, progress: Progress | None) -> PairScores |
         symmetric = scores[2 + n :] - with_class[earlier] - with_class[later] + scores[1]
         gains[earlier, later] = gains[later, earlier] = symmetric
         return _checked(scorer, PairScores(class_score, alone, gains, largest, len(members)))
-    class_score = scorer.score.local_score(scorer.table, scorer.names[scorer.class_position], [])
+    common = scorer.table.vocabulary.common_parents
+    class_score = sum(scorer.score.local_score(scorer.table, name, []) for name in common)
     single = scorer.local_scores(features, np.empty((n, 0), dtype=np.int64), phase, None)
     if single is None:
         return None
@@ -361,11 +362,11 @@ def _checked(scorer: FamilyScorer, scores: PairScores) -> PairScores:
     bad = ~np.isfinite(scores.alone)
     if bad.any() or not np.isfinite(scores.class_score):
         name = scorer.names[scorer.features[bad.argmax()] if bad.any() else scorer.class_position]
-        raise ValueError(f"the score {scorer.score.name!r} of {name!r} given the class alone is not a finite number")
+        alone = " given the class alone" if len(scorer.common) else " without parents"
+        raise ValueError(f"the score {scorer.score.name!r} of {name!r}{alone} is not a finite number")
     bad_gains = np.isnan(scores.gains) | (scores.gains == np.inf)
     if bad_gains.any():
         parent, child = (scorer.names[scorer.features[v]] for v in np.argwhere(bad_gains)[0])
-        raise ValueError(
-            f"the score {scorer.score.name!r} of {child!r} given the class and {parent!r} is not a number"
-        )
+        given = f"the class and {parent!r}" if len(scorer.common) else repr(parent)
+        raise ValueError(f"the score {scorer.score.name!r} of {child!r} given {given} is not a number")
     return scores

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anbexact.scores import BDeu
+from anbexact.tables.table import DiscreteTable
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,31 @@ class SearchRequirements:
     decomposable: bool = True
     class_free: bool = False
 
-    def accept(self, score: Any) -> Any:
+    def accept(self, score: Any, table: DiscreteTable | None = None) -> Any:
         """Return the score, ``BDeu()`` for None.
+
+        Parameters
+        ----------
+        score : object
+            The score, or None.
+        table : DiscreteTable, optional
+            The table to be searched, where it may have no class.
 
         Raises
         ------
         TypeError
             If the score does not meet the requirements; the message says why, and which scores do.
+        ValueError
+            If the score needs a class and the table has none.
         """
         if score is None:
             return BDeu()
+        needs_class = getattr(score, "needs_class", False) or getattr(score, "conditional", False)
+        if table is not None and table.vocabulary.class_name is None and needs_class:
+            raise ValueError(
+                f"{score.name} needs a class, but the table has no class variable: pass y or class_name= when you "
+                "make the table, or use another score, such as BDeu or BIC"
+            )
         if self.decomposable and getattr(score, "conditional", False):
             raise TypeError(
                 f"{score.name} is a score of whole structures: it has no local scores, which {self.search} requires. "

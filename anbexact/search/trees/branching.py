@@ -1,4 +1,4 @@
-"""Exact search for the optimal tree and the optimal forest over the features, all of them children of the class."""
+"""Exact search for the optimal tree and the optimal forest over the features, below a class if there is one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from anbexact.scores import Score
 from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import local_bound
-from anbexact.search.naive_bayes import learn_naive_bayes
+from anbexact.search.naive_bayes import without_feature_arcs
 from anbexact.search.scoring.pair_scores import FamilyScorer, PairScores, pair_scores
 from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of, total_score
+from anbexact.search.scoring.totals import total_score
 from anbexact.search.single_states import single_states_apart
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -49,6 +49,9 @@ def learn_tan(
     local scores. It takes O(n² N) steps for n features and N distinct rows, and about 100 n² bytes of memory (200 n²
     if the score of an arc depends on its direction).
 
+    Without a class, it is the tree that maximises ``Σ_i local(i | π_i)``. With the log likelihood, this is the tree
+    of Chow and Liu, a maximum spanning tree by mutual information.
+
     Ties (scores that differ only by rounding, about 10⁻¹² of the score of naive Bayes) are broken feature by feature
     in table order: having no feature parent comes first, then the parent that comes first in table order. The root is
     therefore the first feature if arcs score the same in both directions and are not constrained.
@@ -56,14 +59,14 @@ def learn_tan(
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with or without a class.
     score : Score, default BDeu()
         Any decomposable score. One with set scores is fastest, then a :class:`~anbexact.scores.FamilyScore`.
     required, forbidden : iterable of (parent, child)
         Arcs between features that the structure must, or must not, contain.
     time_limit : float, optional
-        Time limit in seconds, after which no further pairs are scored; naive Bayes (with the required arcs) is then
-        returned and not reported as optimal.
+        Time limit in seconds, after which no further pairs are scored; naive Bayes, or the graph without arcs if
+        there is no class, with the required arcs, is then returned and not reported as optimal.
     n_jobs : int, optional
         Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
@@ -85,7 +88,8 @@ def learn_tan(
     References
     ----------
     Friedman, Geiger and Goldszmidt, Machine Learning 29 (1997), with the log likelihood; Heckerman, Geiger and
-    Chickering, Machine Learning 20 (1995), section 7, for other scores; Edmonds (1967).
+    Chickering, Machine Learning 20 (1995), section 7, for other scores; Edmonds (1967). Without a class: Chow and
+    Liu, IEEE Transactions on Information Theory 14 (1968).
 
     Examples
     --------
@@ -96,6 +100,14 @@ def learn_tan(
     ('is_monk', 'head_shape')
     >>> len(structure.feature_edges)
     5
+
+    The tree of Chow and Liu of the same features, without the class:
+
+    >>> from anbexact.scores import LL
+    >>> X, _ = load_monks(1)
+    >>> tree = learn_tan(DiscreteTable.from_frame(X), LL())
+    >>> tree.class_name is None, len(tree.edges)
+    (True, 5)
     """
     return _learn(table, score, required, forbidden, time_limit, n_jobs, progress, tree=True)
 
@@ -115,7 +127,8 @@ def learn_fan(
 
     The class is a parent of every feature, and a feature has at most one other parent. The arcs between features form
     the forest that maximises ``Σ_i local(i | class, π_i)``. This is a maximum branching in which every arc has a
-    positive gain ``local(i | class, j) - local(i | class)`` or is required.
+    positive gain ``local(i | class, j) - local(i | class)`` or is required. Without a class, the same holds of
+    ``local(i | π_i)``.
 
     Parameters, tie rule, cost and errors are those of :func:`learn_tan`, except that a forest exists even if there is
     no spanning tree.
@@ -153,12 +166,11 @@ def _learn(
     """Learn a tree or a forest."""
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
-    score = SearchRequirements("learn_tan" if tree else "learn_fan").accept(score)
-    class_of(table)
+    score = SearchRequirements("learn_tan" if tree else "learn_fan").accept(score, table)
     constraints = one_parent(table.vocabulary.features, required, forbidden)
     scorer = FamilyScorer(table, score, thread_count(n_jobs), deadline)
     if not table.vocabulary.features:
-        return learn_naive_bayes(table, score)
+        return without_feature_arcs(table, score)
     pairs = pair_scores(scorer, progress)
     if pairs is None:
         return out_of_time(scorer, constraints)
@@ -171,10 +183,17 @@ def _learn(
         )
     children = np.flatnonzero(parents >= 0)
     total = pairs.class_score + float(pairs.alone.sum() + pairs.gains[parents[children], children].sum())
-    kind = "maximum spanning tree, among tree" if tree else "maximum branching, among forest"
-    method = f"{kind} augmented naive Bayes{describe(constraints)}"
+    kind = "maximum spanning tree" if tree else "maximum branching"
+    method = f"{kind}, among {_kind_of_structures(scorer, tree=tree)}{describe(constraints)}"
     certificate = Certificate(True, total, 0.0, pairs.scored, deadline.worked, method)
     return as_structure(scorer, [[p] if p >= 0 else [] for p in parents.tolist()], total, certificate)
+
+
+def _kind_of_structures(scorer: FamilyScorer, *, tree: bool) -> str:
+    """Return what a search admits, for its certificate."""
+    if scorer.table.vocabulary.common_parents:
+        return f"{'tree' if tree else 'forest'} augmented naive Bayes"
+    return "trees" if tree else "forests"
 
 
 def one_parent(features: Sequence[Hashable], required: Iterable[Edge], forbidden: Iterable[Edge]) -> Constraints:
@@ -267,30 +286,32 @@ def as_structure(
     scorer: FamilyScorer, parents: Sequence[Sequence[int]], total: float, certificate: Certificate
 ) -> Structure:
     """Return the structure in which the parents of a feature are the class and the features with these numbers."""
-    name = class_of(scorer.table)
-    features = scorer.table.vocabulary.features
+    vocabulary = scorer.table.vocabulary
+    features, common = vocabulary.features, vocabulary.common_parents
     of_feature: dict[Hashable, tuple[Hashable, ...]] = {
-        child: (name, *(features[p] for p in sorted(child_parents)))
+        child: (*common, *(features[p] for p in sorted(child_parents)))
         for child, child_parents in zip(features, parents, strict=True)
     }
-    of_feature[name] = ()
-    return Structure(name, of_feature, total, certificate)
+    of_feature |= dict.fromkeys(common, ())
+    return Structure(vocabulary.class_name, of_feature, total, certificate)
 
 
 def out_of_time(scorer: FamilyScorer, constraints: Constraints) -> Structure:
-    """Return naive Bayes with the required arcs, for a search that was stopped before all pairs were scored."""
+    """Return the structure with the required arcs only, for a search that ended before all pairs were scored.
+
+    With a class, this is naive Bayes with these arcs.
+    """
     table, score = scorer.table, scorer.score
-    features = table.vocabulary.features
-    name = class_of(table)
+    features, common = table.vocabulary.features, table.vocabulary.common_parents
     parents: dict[Hashable, tuple[Hashable, ...]] = {
-        child: (name, *constraints.required[child]) for child in features
+        child: (*common, *constraints.required[child]) for child in features
     }
-    parents[name] = ()
+    parents |= dict.fromkeys(common, ())
     total = total_score(table, score, parents)
     bound = max(total, upper_bound(scorer))
-    method = f"naive Bayes, stopped by time_limit{describe(constraints)}"
+    method = f"{'naive Bayes' if common else 'no arcs'}, stopped by time_limit{describe(constraints)}"
     certificate = Certificate(False, bound, bound - total, 0, scorer.deadline.worked, method)
-    return Structure(name, parents, total, certificate)
+    return Structure(table.vocabulary.class_name, parents, total, certificate)
 
 
 def upper_bound(scorer: FamilyScorer) -> float:
@@ -299,7 +320,7 @@ def upper_bound(scorer: FamilyScorer) -> float:
     if not has_set_scores(score):
         return float("inf")
     of_features = sum(local_bound(table, score, child) for child in table.vocabulary.features)
-    return score.local_score(table, class_of(table), []) + of_features
+    return of_features + sum(score.local_score(table, name, []) for name in table.vocabulary.common_parents)
 
 
 def best_forest(
@@ -308,10 +329,10 @@ def best_forest(
     constraints: Constraints,
     deadline: Deadline,
     *,
-    class_name: Hashable,
+    class_name: Hashable | None,
     threads: int,
 ) -> dict[Hashable, tuple[Hashable, ...]] | None:
-    """Return the best forest over the features, with the class as a parent of all of them.
+    """Return the best forest over the features, with the class, if there is one, as a parent of all of them.
 
     It scores at least as high as the tree augmented naive Bayes; see :func:`~anbexact.learn_fan`.
 
@@ -319,8 +340,8 @@ def best_forest(
     ----------
     table : DiscreteTable
         A table whose class is a parent of all features, or a variable like any other.
-    class_name : Hashable
-        The class.
+    class_name : Hashable or None
+        The class; None if there is none.
 
     Returns
     -------
@@ -328,7 +349,7 @@ def best_forest(
         Parents of every feature of the table (which includes the class if it is a variable like any other); None if
         the constraints do not admit the forest, or the time ran out.
     """
-    above = () if table.vocabulary.common_parents else (class_name,)
+    above = () if table.vocabulary.common_parents or class_name is None else (class_name,)
     if above:
         table = replace(table, vocabulary=Vocabulary(table.vocabulary.states, class_name))
     features = table.vocabulary.features

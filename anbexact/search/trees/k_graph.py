@@ -15,10 +15,9 @@ from anbexact._runtime.tasks import thread_count
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints, Edge
-from anbexact.search.naive_bayes import learn_naive_bayes
+from anbexact.search.naive_bayes import without_feature_arcs
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import single_states_apart
 from anbexact.search.trees.branching import (
     as_structure,
@@ -57,7 +56,8 @@ def learn_ckg(
     feature i: by default, its ancestors, on the path to it from the root of R, and with ``order="breadth_first"``,
     all features before it in breadth-first order. The parents of feature i become the class and the best ``S ⊆ A_i``
     with ``|S| ≤ k``, ``argmax_S local(i | class, S)``. Every such graph is acyclic, and R is one of them. The search
-    needs at most n^(k+1) local scores.
+    needs at most n^(k+1) local scores. Without a class, parents and scores are the same but for it, as in the paper,
+    which first defines k-graphs of general networks.
 
     The breadth-first order visits the roots first, then their children, then the children of these, and so on: those
     of the feature that was visited first come first, and the children of a feature in table order. All ancestors of a
@@ -71,7 +71,7 @@ def learn_ckg(
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with or without a class.
     score : Score, default BDeu()
         Any decomposable score.
     k : int, default 2
@@ -85,7 +85,8 @@ def learn_ckg(
         possible.
     time_limit : float, optional
         Time limit in seconds, after which no further families are scored. Every feature then gets the best of the
-        parent sets scored so far; if R itself was not finished, naive Bayes is returned.
+        parent sets scored so far; if R itself was not finished, the structure has only the required arcs and those
+        of the class.
     n_jobs : int, optional
         Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
@@ -125,12 +126,11 @@ def learn_ckg(
         raise ValueError(f"k must be a whole number, 1 or more, not {k!r}")
     check_choice("order", order, tuple(BEFORE))
     deadline = Deadline(time_limit)
-    score = REQUIREMENTS.accept(score)
-    class_of(table)
+    score = REQUIREMENTS.accept(score, table)
     constraints = one_parent(table.vocabulary.features, required, forbidden)
     scorer = FamilyScorer(table, score, thread_count(n_jobs), deadline)
     if not table.vocabulary.features:
-        return learn_naive_bayes(table, score)
+        return without_feature_arcs(table, score)
     pairs = pair_scores(scorer, progress)
     if pairs is None:
         return out_of_time(scorer, constraints)

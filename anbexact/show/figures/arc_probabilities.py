@@ -61,7 +61,7 @@ class ArcProbabilityDisplay(NetworkDisplay):
             Where to draw.
         """
         found = _by_arc(posterior.arcs)
-        augmented = posterior.networks != "gbn"
+        augmented = posterior.class_name is not None and posterior.networks != "gbn"
         names = posterior.features, posterior.class_name
         drawn = probability_diagram(*names, found, least=least, augmented=augmented)
         return cls(drawn, found).plot(ax)

@@ -81,7 +81,7 @@ class NetworkDisplay(Display):
             ax.annotate("", points[-1], points[-2], arrowprops=arrow, zorder=1)
         for k, name in enumerate(drawn.names):
             (x, y), (width, height) = drawn.layout.centres[k], drawn.sizes[k]
-            is_class = name == drawn.class_name
+            is_class = drawn.class_name is not None and name == drawn.class_name
             box = FancyBboxPatch(
                 (x - width / 2, y - height / 2),
                 width,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 LEGEND = (
-    "Lines join features that are joined with a probability of 10 % or more; the width of a line is proportional to "
-    "this probability. The arrow shows the more probable direction; rows can rarely tell the two directions apart."
+    "Lines join variables that are joined with a probability of 10 % or more; the width of a line is proportional "
+    "to this probability. The arrow shows the more probable direction; rows can rarely tell the two directions apart."
 )
 MOST_PAIRS = 15
 """Most pairs of variables, and most structures, that are listed."""
@@ -35,16 +35,18 @@ KINDS = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "tre
 def posterior_html(posterior: StructurePosterior) -> Markup:
     """Return a posterior over structures: the pairs that are most probably joined, as a picture and as a table."""
     first = paragraph(
-        f"Posterior over all {KINDS[posterior.networks]} of {len(posterior.features):,} features; prior: "
+        f"Posterior over all {KINDS[posterior.networks]} of {len(posterior.features):,} {posterior.noun}; prior: "
         f"{posterior.prior}; log evidence {number(posterior.log_evidence)} nats in total."
     )
-    augmented = posterior.networks != "gbn"
+    augmented = posterior.class_name is not None and posterior.networks != "gbn"
     return fragment(
         first, averaged_arcs(posterior.arcs, posterior.features, posterior.class_name, augmented=augmented)
     )
 
 
-def arcs_svg(arcs: pd.DataFrame, features: Sequence[Hashable], class_name: Hashable, *, augmented: bool) -> Markup:
+def arcs_svg(
+    arcs: pd.DataFrame, features: Sequence[Hashable], class_name: Hashable | None, *, augmented: bool
+) -> Markup:
     """Return the picture of arcs with probabilities."""
     columns = arcs[["parent", "child", "probability"]]
     probabilities = {(parent, child): p for parent, child, p in columns.itertuples(index=False, name=None)}
@@ -52,7 +54,7 @@ def arcs_svg(arcs: pd.DataFrame, features: Sequence[Hashable], class_name: Hasha
 
 
 def averaged_arcs(
-    arcs: pd.DataFrame, features: Sequence[Hashable], class_name: Hashable, *, augmented: bool
+    arcs: pd.DataFrame, features: Sequence[Hashable], class_name: Hashable | None, *, augmented: bool
 ) -> Markup:
     """Return arcs with probabilities as a table, below a picture unless there are too many features."""
     picture = Markup("")

@@ -42,9 +42,10 @@ def network_picture(structure: Structure, strengths: Strengths | None = None) ->
     """Return the picture of a network with its legend, or a sentence if it is too large to be read."""
     n_features, n_arcs = len(structure.features), len(structure.feature_edges)
     if n_features > MOST_FEATURES:
+        what, attribute = ("variables", "edges") if structure.class_name is None else ("features", "structure_.edges")
         return paragraph(
-            f"The network has {n_features:,} features and {n_arcs:,} arcs between them, too many to be drawn here; "
-            "structure_.edges lists all arcs."
+            f"The network has {n_features:,} {what} and {n_arcs:,} arcs between them, too many to be drawn here; "
+            f"{attribute} lists all arcs."
         )
     drawn = diagram(structure, strengths)
     return figure(network_svg(drawn), drawn.legend)
@@ -54,8 +55,11 @@ def structure_facts(structure: Structure) -> Markup:
     """Return the size, score and certificate of a structure."""
     n_features, n_arcs = len(structure.features), len(structure.feature_edges)
     score = "" if math.isnan(structure.score) else f"; score {structure.score:,.3f} nats in total"
-    sizes = f"{counted(n_features, 'feature')}, {counted(n_arcs, 'arc')} between features"
-    facts = f"{structure.class_name}: {sizes}{score}."
+    if structure.class_name is None:
+        facts = f"{counted(n_features, 'variable')}, {counted(n_arcs, 'arc')}{score}."
+    else:
+        sizes = f"{counted(n_features, 'feature')}, {counted(n_arcs, 'arc')} between features"
+        facts = f"{structure.class_name}: {sizes}{score}."
     return joined([paragraph(facts), certificate_paragraph(structure.certificate)])
 
 

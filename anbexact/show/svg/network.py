@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from anbexact._runtime.units import counted
 from anbexact.models.structure import Structure
 from anbexact.show.svg.layout import LAYER_GAP, Arc, Layout, Point, layered
 from anbexact.show.svg.markup import Markup, element, shortened_apart
@@ -36,9 +37,9 @@ class Diagram:
     Attributes
     ----------
     names : tuple
-        All variables: the features that are drawn, then the class.
-    class_name : Hashable
-        The class.
+        All variables: the features that are drawn, then the class, if there is one.
+    class_name : Hashable or None
+        The class; None if there is none.
     layout : Layout
         Positions of ``names``, and of ``arcs`` by indices into ``names``.
     sizes : tuple of (width, height)
@@ -54,7 +55,7 @@ class Diagram:
     """
 
     names: tuple[Hashable, ...]
-    class_name: Hashable
+    class_name: Hashable | None
     layout: Layout
     sizes: tuple[Point, ...]
     arcs: Mapping[Arc, float]
@@ -78,7 +79,8 @@ class Diagram:
             which = "every feature that is drawn with a solid line" if self.unused else "every feature"
             sentences.append(f"{self.class_name} is a parent of {which}; those arcs are not drawn.")
         if self.unused:
-            sentences.append("Features with a dashed line have no arc.")
+            what = "Variables" if self.class_name is None else "Features"
+            sentences.append(f"{what} with a dashed line have no arc.")
         if any(math.isfinite(value) for value in self.strengths.values()) and self.arcs:
             sentences.append(
                 "The width of an arc shows the conditional mutual information of its ends given the other parents."
@@ -103,10 +105,14 @@ def diagram(structure: Structure, strengths: Strengths | None = None) -> Diagram
     class_name = structure.class_name
     touched = {name for edge in structure.edges for name in edge}
     unused = frozenset(name for name in structure.features if name not in touched)
-    children = set(structure.children(class_name))
-    implied = not structure.parents[class_name] and bool(children) and children | unused == set(structure.features)
+    implied = False
+    if class_name is not None:
+        children = set(structure.children(class_name))
+        implied = (
+            not structure.parents[class_name] and bool(children) and children | unused == set(structure.features)
+        )
     edges = structure.feature_edges if implied else structure.edges
-    names = (*structure.features, class_name)
+    names = structure.features if class_name is None else (*structure.features, class_name)
     place = {name: k for k, name in enumerate(names)}
     labels = _labels(names)
     sizes = tuple((_node_width(labels[name]), NODE_HEIGHT) for name in names)
@@ -173,7 +179,10 @@ def network_svg(drawn: Diagram) -> Markup:
     body = [_arc(drawn, arc, line) for arc, line in drawn.arcs.items()]
     body += [_node(drawn, k, name) for k, name in enumerate(drawn.names)]
     n_arcs = len(drawn.arcs)
-    title = f"Network of {drawn.class_name}: {len(drawn.names) - 1} features, {n_arcs} arc{'s' * (n_arcs != 1)} drawn"
+    what = f"Network of {drawn.class_name}: {counted(len(drawn.names) - 1, 'feature')}"
+    if drawn.class_name is None:
+        what = f"Network of {counted(len(drawn.names), 'variable')}"
+    title = f"{what}, {counted(n_arcs, 'arc')} drawn"
     return element(
         "svg",
         element("title", title),
@@ -194,7 +203,7 @@ def network_svg(drawn: Diagram) -> Markup:
 
 def _node(drawn: Diagram, k: int, name: Hashable) -> Markup:
     (x, y), (width, height) = drawn.layout.centres[k], drawn.sizes[k]
-    is_class = name == drawn.class_name
+    is_class = drawn.class_name is not None and name == drawn.class_name
     unused = name in drawn.unused
     box = element(
         "rect",

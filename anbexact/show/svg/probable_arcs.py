@@ -17,7 +17,7 @@ Probabilities = Mapping[tuple[Hashable, Hashable], float]
 
 def probability_diagram(
     features: Sequence[Hashable],
-    class_name: Hashable,
+    class_name: Hashable | None,
     probabilities: Probabilities,
     *,
     least: float = LEAST_DRAWN,
@@ -32,8 +32,8 @@ def probability_diagram(
     ----------
     features : sequence
         The features.
-    class_name : Hashable
-        The class.
+    class_name : Hashable or None
+        The class; None if there is none.
     probabilities : mapping of (parent, child) to float
         The probability of every arc, except for arcs from a class that is a parent of every feature.
     least : float, default 0.1
@@ -42,7 +42,7 @@ def probability_diagram(
         Whether the class is a parent of every feature.
     """
     joined = {arc: p + probabilities.get((arc[1], arc[0]), 0.0) for arc, p in probabilities.items()}
-    names = (*features, class_name)
+    names = tuple(features) if class_name is None else (*features, class_name)
     parents: dict[Hashable, list[Hashable]] = {name: [] for name in names}
     kept: dict[tuple[Hashable, Hashable], float] = {}
     place = {name: k for k, name in enumerate(names)}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.utils import get_tags
 
 from anbexact._runtime.json_checks import plain_numbers
 from anbexact._runtime.units import agreeing, counted
@@ -32,7 +33,7 @@ MANY_VALUES = 10
 
 def fit_cut_points(
     columns: Sequence[Column],
-    target: Column,
+    target: Column | None,
     weights: Weights,
     discretizer: Any,
     declared: Mapping[Hashable, Any],
@@ -42,7 +43,8 @@ def fit_cut_points(
     Raises
     ------
     ValueError
-        If there are such columns and ``discretizer`` is None, or one holds an infinite value.
+        If there are such columns and ``discretizer`` is None, or needs a class and there is no ``target``; if one
+        holds an infinite value.
     TypeError
         If ``discretizer`` is neither a rule's name, None nor a transformer.
     """
@@ -54,8 +56,12 @@ def fit_cut_points(
     refuse_uncut(continuous, discretizer)
     refuse_infinite(continuous, kept)
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
-    labelled = kept & ~target.missing if kept.any() and not target.missing[kept].all() else kept
-    labels = target.coded[0][labelled].astype(np.int64)
+    if target is None:
+        refuse_supervised(discretizer)
+        labelled, labels = kept, np.zeros(int(kept.sum()), dtype=np.int64)
+    else:
+        labelled = kept & ~target.missing if kept.any() and not target.missing[kept].all() else kept
+        labels = target.coded[0][labelled].astype(np.int64)
     found = find_cut_points(discretizer, values[labelled], labels, weights[labelled])
     cut_points = {column.name: cuts for column, cuts in zip(continuous, found, strict=True)}
     warn_of_no_cuts(cut_points)
@@ -69,6 +75,17 @@ def check_discretizer(discretizer: Any) -> None:
         raise TypeError(
             f"discretizer must be one of {', '.join(map(repr, RULES))}, None or a transformer with cut_points_ or "
             f"bin_edges_, not {discretizer!r}"
+        )
+
+
+def refuse_supervised(discretizer: Any) -> None:
+    """Refuse a rule that looks at the class, for a table that has none."""
+    rule = RULES[discretizer]() if isinstance(discretizer, str) else discretizer
+    if get_tags(rule).target_tags.required:
+        free = ", ".join(repr(name) for name, make in RULES.items() if not get_tags(make()).target_tags.required)
+        raise ValueError(
+            f"the discretizer {discretizer!r} looks at the class, and the table has none: use one of {free}, or "
+            "scikit-learn's KBinsDiscretizer"
         )
 
 

@@ -21,7 +21,7 @@ from anbexact import (
 )
 from anbexact.adapters import from_file, from_pgmpy, posterior, to_file, to_pgmpy, to_sql
 from anbexact.classifiers import AODEClassifier
-from anbexact.files.classifiers import digest
+from anbexact.files.document import digest
 
 WORD = "(missing)"
 

@@ -26,7 +26,7 @@ from anbexact.adapters.files import network_files as exchange
 from anbexact.adapters.files.safe_names import LONGEST, RESERVED, safe_names
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.files.classifiers import digest
+from anbexact.files.document import digest
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import ConditionalTable
 from anbexact.models.structure import Structure

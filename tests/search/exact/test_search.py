@@ -611,7 +611,10 @@ class TestConstraintsThatMakeNoSense:
 
     def test_a_table_without_a_class(self):
         table = DiscreteTable.from_frame(pd.DataFrame({"a": [0, 1]}))
-        for search in SEARCHES.values():
+        for name, search in SEARCHES.items():
+            if name in ("learn_gbn", "learn_tan", "learn_fan", "learn_ckg", "learn_greedy_gbn"):
+                assert search(table).class_name is None
+                continue
             with pytest.raises(ValueError, match="the table has no class"):
                 search(table)
 

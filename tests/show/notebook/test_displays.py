@@ -12,9 +12,13 @@ from sklearn import config_context
 from anbexact import (
     AdditiveClassifier,
     ANBClassifier,
+    DiscreteTable,
     NaiveBayesClassifier,
     PooledClassifier,
     RefittedClassifier,
+    fit_network,
+    learn_fan,
+    learn_gbn,
     near_optimal,
     relearned_leave_one_out,
     structure_posterior,
@@ -229,3 +233,39 @@ def test_a_recommendation_is_a_sentence():
     X, y = load_monks(1)
     found = compare(X, y, folds=2, models=["NB", "class frequencies"], refit=False).recommendation
     assert " ".join(Page(found._repr_html_()).text).endswith(str(found))
+
+
+def without_a_class(kind):
+    X, _ = load_iris()
+    table = DiscreteTable.from_frame(X.round(0))
+    return {
+        "structure": lambda: learn_gbn(table),
+        "network": lambda: fit_network(table, learn_gbn(table)),
+        "posterior": lambda: structure_posterior(table),
+        "forests": lambda: structure_posterior(table, networks="fan"),
+        "near": lambda: near_optimal(table),
+    }[kind]()
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("structure", "4 variables, "),
+        ("network", "4 variables, "),
+        ("posterior", "Posterior over all networks of 4 variables"),
+        ("forests", "Posterior over all forests of 4 variables"),
+        ("near", "structures within a Bayes factor of 20"),
+    ],
+)
+def test_networks_without_a_class(kind, said):
+    text = "".join(display(without_a_class(kind)).text[1:])  # without the style sheet
+    assert said in text
+    assert "feature" not in text.lower()
+    assert "None" not in text
+
+
+def test_a_network_without_a_class_that_is_too_large_to_be_drawn():
+    names = [f"v{k}" for k in range(MOST_FEATURES + 1)]
+    table = DiscreteTable.from_frame(pd.DataFrame({name: [0, 1, 0, 1] for name in names}))
+    text = "".join(display(learn_fan(table)).text)
+    assert f"The network has {len(names)} variables and {len(names) - 1} arcs between them" in text

@@ -201,6 +201,19 @@ def test_the_class_has_arcs_of_its_own_where_it_is_not_a_parent_of_all():
     assert len(list(parsed(Structure.given("c", {"c": ()})).iter(f"{SVG}rect"))) == 1
 
 
+def test_without_a_class_every_variable_is_drawn_alike():
+    structure = Structure.given(None, {"a": (), "b": ("a",), "c": ("a", "b"), "d": ()})
+    drawn = diagram(structure)
+    assert drawn.names == ("a", "b", "c", "d")
+    assert not drawn.implied
+    assert drawn.unused == {"d"}
+    assert {(drawn.names[p], drawn.names[c]) for p, c in drawn.arcs} == set(structure.edges)
+    assert "Variables with a dashed line have no arc." in drawn.legend
+    svg = ElementTree.fromstring(network_svg(drawn))
+    assert svg.find(f"{SVG}title").text == "Network of 4 variables, 3 arcs drawn"
+    assert {rect.get("fill") for rect in svg.iter(f"{SVG}rect")} == {"currentColor"}
+
+
 def test_stronger_arcs_are_wider():
     structure = Structure.given("c", {"c": (), "x": ("c",), "y": ("c", "x"), "z": ("c", "y")})
     drawn = diagram(structure, {("x", "y"): 0.1, ("y", "z"): 0.9})

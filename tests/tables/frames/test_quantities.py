@@ -657,7 +657,7 @@ def test_old_files_have_no_quantities(tmp_path):
     fitted.save(path)
     document = json.loads(path.read_text())
     del document["quantities"], document["sha256"]
-    document["sha256"] = anbexact.files.classifiers.digest(document)
+    document["sha256"] = anbexact.files.document.digest(document)
     path.write_text(json.dumps(document))
     old = anbexact.load(path)
     assert old.vocabulary_.quantities == {}

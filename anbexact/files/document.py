@@ -1,0 +1,120 @@
+"""JSON documents with a format, a version and a checksum: what files of classifiers and of networks share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anbexact
+from anbexact._runtime.json_checks import reading
+from anbexact.files.atomic import check_place, write_atomically
+
+FORMAT_VERSION = 1
+"""The newest version of the formats, and the only one that is written."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a file contains.
+
+    Attributes
+    ----------
+    format : str
+        The format that the file names.
+    noun : str
+        What the contents are called.
+    written_by, read_by : str
+        What writes such files, and what reads them.
+    """
+
+    format: str
+    noun: str
+    written_by: str
+    read_by: str
+
+
+CLASSIFIER = Kind("anbexact classifier", "classifier", "the save method", "anbexact.load")
+"""Files of fitted classifiers."""
+NETWORK = Kind("anbexact network", "network", "anbexact.save_network", "anbexact.load_network")
+"""Files of Bayesian networks."""
+
+
+def write_document(kind: Kind, contents: Mapping[str, Any], path: str | Path) -> None:
+    """Write JSON values to a file, which is replaced only when the new one is complete.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    document = {
+        "format": kind.format,
+        "format_version": FORMAT_VERSION,
+        "package_version": anbexact.__version__,
+        **contents,
+    }
+    document["sha256"] = digest(document)
+    lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
+    check_place(Path(path))
+    write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, Any]], Value]) -> Value:
+    """Return what ``restore`` makes of the document in a file.
+
+    Raises
+    ------
+    ValueError
+        If the file does not contain this kind of document, is damaged, or was written by a newer version of the
+        package; the message says which, and what to do.
+    OSError
+        If the file cannot be read.
+    """
+    try:
+        document = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a {kind.noun} saved by anbexact, or is damaged: it is not complete JSON ({error}). "
+            f"Pass a file that {kind.written_by} wrote, or save it again."
+        ) from None
+    found = document.get("format") if isinstance(document, dict) else None
+    if found != kind.format:
+        other = next((other for other in (CLASSIFIER, NETWORK) if other.format == found), None)
+        if other is not None:
+            raise ValueError(f"{path} contains a {other.noun}, not a {kind.noun}: read it with {other.read_by}.")
+        raise ValueError(
+            f"{path} is JSON, but not a {kind.noun} saved by anbexact ({kind.format!r} is missing). "
+            f"Pass a file that {kind.written_by} wrote."
+        )
+    version = document.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ValueError(
+            f"{path} was written by anbexact {document.get('package_version')} in format {version}, newer than the "
+            f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
+        )
+    try:
+        with reading("sha256"):
+            if digest(document) != document.get("sha256"):
+                raise ValueError("its contents do not match its checksum")
+        return restore(document)
+    except ValueError as error:
+        writer = document.get("package_version")
+        what = "is damaged or was edited"
+        if writer != anbexact.__version__:
+            what += f", or cannot be read by anbexact {anbexact.__version__} (it was written by {writer})"
+        raise ValueError(
+            f"{path} {what}: {error}. Restore it from a copy, or fit and save the {kind.noun} again."
+        ) from error
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """Return the checksum of the contents of a document, regardless of its layout."""
+    contents = {key: value for key, value in document.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
