@@ -198,9 +198,9 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         cross-validation decides between no limit, 2 and 1, or between 2 and 1 if the search without a limit would
         take more than four milliseconds (beyond about 12 features); beyond 27 features, the limit is 1. Few rows
         often determine no more parents than that. With more rows and more than 27 features, a limit of 3 or 4 often
-        allows a proof when the search without a limit finds none. With a universal measure, ⌊ln N⌋ - 1 by default, for
-        rows of total weight N (:class:`~anbexact.scores.Universal` says why); beyond 27 features, the largest limit
-        for which all families can be scored.
+        allows a proof when the search without a limit finds none. With a universal measure, ⌊ln N⌋ - 1 by default,
+        for rows of total weight N (:class:`~anbexact.scores.Universal` says why); beyond 27 features, the largest
+        limit for which all families can be scored.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that the structure must, or must not, contain (``"x0"``, ``"x1"``, ... name the columns
         of an array).

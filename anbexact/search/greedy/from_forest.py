@@ -62,9 +62,12 @@ def climb_from_forest(
     within = rest.table if below_class else rest.table.without_class()
     constraints = make_constraints(within.vocabulary.features, max_parents, required, rest.forbidden)
     forest = best_forest(within, score, constraints, deadline, class_name=class_name, threads=threads)
-    found = forest
-    if forest is None or not below_class or constraints.max_parents > 1:
-        found = add_arcs(within, score, constraints, deadline, start=forest, only_from_start=True, threads=threads)
+    if forest is not None and below_class and constraints.max_parents <= 1:
+        found = forest
+    else:
+        found = add_arcs(
+            within, score, constraints, deadline, start=forest, only_from_start=below_class, threads=threads
+        )
     common = within.vocabulary.common_parents
     parents = {name: (*common, *found[name]) for name in within.vocabulary.features} | dict.fromkeys(common, ())
     method = "hill climbing from the best forest"
