@@ -27,9 +27,11 @@ from anbexact.tables.table import DiscreteTable
 
 QUICK_SECONDS = 0.004
 """Estimated processor seconds up to which a search over all sets of features is repeated to choose equivalent sample
-sizes and limits on parents. If it would take longer (beyond about 12 features), hill climbing takes its place in
-these choices, and few rows are given no more than `FEW_PARENTS`: if there is no limit, hill climbing says too little
-about how well the optimum predicts (on hepatitis, the log loss would be .63 instead of .37)."""
+sizes and limits on parents. If it would take longer (beyond about 12 features), hill climbing takes its place in these
+choices, and few rows are given no more than `FEW_PARENTS`."""
+AFFORDABLE_SECONDS = 0.5
+"""The same for few rows if there is no limit on parents: then hill climbing says too little about how well the
+optimum, which has more arcs that do not last, predicts other rows (`docs/background/equivalent-sample-size.md`)."""
 FEW_PARENTS = 2
 """Largest limit on parents that cross-validation compares."""
 MANY_FEATURES = 27
@@ -72,6 +74,8 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         seconds, fewest = _seconds(table), most_required_parents(self.required_edges)
         few = FEW_PARENTS if _n_searched(table) <= MANY_FEATURES else 1
         own = Search(self._learn, self._rehearsal(table, seconds, max(few, fewest)))
+        if self.max_parents is None and seconds <= AFFORDABLE_SECONDS:
+            return own, (Search(self._learn, self._learn),)
         if self._most_parents is not None or self.max_parents is None:
             return own, (own,)
         limits = range(few, max(1, fewest) - 1, -1)

@@ -111,6 +111,7 @@ def test_sample_sizes_are_chosen_by_climbing_over_general_networks(monkeypatch):
     import anbexact.classifiers.exact as exact
 
     monkeypatch.setattr(exact, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(exact, "AFFORDABLE_SECONDS", 0.0)
     climbs = []
 
     def climbed(table, score, **options):

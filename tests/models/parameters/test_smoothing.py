@@ -426,12 +426,16 @@ class TestFewRows:
         monkeypatch.setattr(ANBClassifier, "_search", search)
         monkeypatch.setattr("anbexact.classifiers.exact.climb_from_forest", climb_from_forest)
         monkeypatch.setattr("anbexact.classifiers.exact.QUICK_SECONDS", 0.0)
-        for limit, climbed, final in [(None, {None}, None), ("auto", {2, 1}, 2), (1, {1}, 1)]:
+        for limit, climbed, searched in [("auto", {2, 1}, [2]), (1, {1}, [1]), (None, set(), None)]:
             ANBClassifier(max_parents=limit).fit(X, y)
             assert set(climbs) == climbed
-            assert limits == [final]
+            assert limits == searched or (searched is None and set(limits) == {None} and len(limits) > 5)
             limits.clear()
             climbs.clear()
+        monkeypatch.setattr("anbexact.classifiers.exact.AFFORDABLE_SECONDS", 0.0)
+        ANBClassifier(max_parents=None).fit(X, y)
+        assert set(climbs) == {None}
+        assert limits == [None]
 
 
 class TestBestEss:
