@@ -27,8 +27,8 @@ from anbexact.tables.table import DiscreteTable
 
 QUICK_SECONDS = 0.004
 """Estimated processor seconds up to which a search over all sets of features is repeated to choose equivalent sample
-sizes and limits on parents. If it would take longer (beyond about 12 features), hill climbing takes its place in these
-choices, and few rows are given no more than `FEW_PARENTS`."""
+sizes and limits on parents. If it would take longer (beyond about 12 features), hill climbing takes its place in
+these choices, and few rows are given no more than `FEW_PARENTS`."""
 AFFORDABLE_SECONDS = 0.5
 """The same for few rows if there is no limit on parents: then hill climbing says too little about how well the
 optimum, which has more arcs that do not last, predicts other rows (`docs/background/equivalent-sample-size.md`)."""
