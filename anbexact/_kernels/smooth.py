@@ -72,14 +72,25 @@ def turn(layout, bases, values, spare):
             m = sizes[a]
             right //= m
             for block in range(left):
+                start = block * m * right
                 for i in range(m):
-                    to = (block * m + i) * right
-                    spare[to : to + right] = 0.0
-                    for j in range(m):
-                        share = bases[at[a] + i * m + j]
-                        start = (block * m + j) * right
-                        for r in range(right):
-                            spare[to + r] += share * own[start + r]
+                    to = start + i * right
+                    row = at[a] + i * m
+                    # Four columns at once stay in registers.
+                    for r in range(0, right - 3, 4):
+                        w, x, y, z = 0.0, 0.0, 0.0, 0.0
+                        for j in range(m):
+                            share, k = bases[row + j], start + j * right + r
+                            w += share * own[k]
+                            x += share * own[k + 1]
+                            y += share * own[k + 2]
+                            z += share * own[k + 3]
+                        spare[to + r], spare[to + r + 1], spare[to + r + 2], spare[to + r + 3] = w, x, y, z
+                    for r in range(right - right % 4, right):
+                        w = 0.0
+                        for j in range(m):
+                            w += bases[row + j] * own[start + j * right + r]
+                        spare[to + r] = w
             own[:] = spare[: len(own)]
             left *= m
 
