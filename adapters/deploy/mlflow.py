@@ -17,10 +17,11 @@ from anbexact.files.classifiers import load
 __all__ = ["log_mlflow", "save_mlflow"]
 
 FILE = "classifier.json"
+"""The name of the classifier's file in the model."""
 
 
 class ClassifierModel:
-    """What ``mlflow.pyfunc.load_model`` returns inside its own model.
+    """The model that the result of ``mlflow.pyfunc.load_model`` wraps.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def _described(classifier: DiscreteClassifier, folder: str, options: dict[str, A
     """Write a classifier to a folder, and return the description that MLflow needs."""
     if not isinstance(classifier, DiscreteClassifier):
         raise TypeError(
-            f"MLflow models are made of classifiers of anbexact, not of {with_article(type(classifier).__name__)}"
+            f"MLflow models are made from classifiers of anbexact, not from {with_article(type(classifier).__name__)}"
         )
     check_is_fitted(classifier)
     file = Path(folder) / FILE
@@ -120,7 +121,7 @@ def _described(classifier: DiscreteClassifier, folder: str, options: dict[str, A
 
 
 def _signature(classifier: DiscreteClassifier) -> Any:
-    """Return the names of the columns; None if one is not named by text."""
+    """Return the names of the columns as a signature; None if one of the names is not text."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
     from mlflow.types.schema import AnyType

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["register_onnx_converters", "to_onnx"]
 
 OPSET = 21
+"""The default version of ONNX's operators."""
 ML_OPSET = 3
+"""The version of the operators in ONNX's domain for machine learning."""
 FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
 """The numbers of ONNX's tensor types, from its standard."""
 MOST_NAMED = 3
-"""Number of inputs that a warning names."""
+"""Most inputs that a warning names."""
 TYPES = {np.float32: FLOAT, np.float64: DOUBLE, np.int64: INT64}
+"""Tensor types by numpy's types."""
 
 
 def to_onnx(
@@ -49,11 +52,11 @@ def to_onnx(
     at cut points of your data. States that are numbers are compared as float32 too.
 
     NaN and the empty text are missing cells. In a column where the empty text is a state, a missing cell is written
-    ``"(missing)"``, or otherwise if that is a state, too; the model's metadata lists these texts by column, under
-    ``anbexact_missing_texts``. A missing cell is a state of its own where the classifier has one. A
-    missing or unknown cell of a feature that is not a parent of another variable is summed out. In any other column,
-    the graph can neither sum over the cell nor refuse the row: the probabilities are then NaN, and the label is the
-    empty text, or the smallest int64. The names of these columns are in the model's metadata, under
+    ``"(missing)"``, or as another text if that is a state, too; the model's metadata lists these texts by column,
+    under ``anbexact_missing_texts``. A missing cell is a state of its own if the classifier has one for it. A missing
+    or unknown cell of a feature that is not a parent of another variable is summed out. In any other column, the
+    graph can neither sum over the cell nor refuse the row: the probabilities are then NaN, and the label is the empty
+    text, or the smallest int64. The names of these columns are in the model's metadata, under
     ``anbexact_complete_columns``.
 
     Parameters
@@ -194,7 +197,8 @@ def register_onnx_converters() -> None:
 
     estimators: list[type[Any]] = [RefittedClassifier, *(known.estimator for known in CLASSIFIERS.values())]
     for estimator in estimators:
-        options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}  # which every classifier must know
+        # skl2onnx requires these two options of every classifier
+        options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
         update_registered_converter(estimator, f"Anbexact{estimator.__name__}", _shapes, _convert, options=options)
 
 

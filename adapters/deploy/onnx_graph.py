@@ -15,12 +15,13 @@ from anbexact.tables.frames.native_values import in_double
 
 ML = "ai.onnx.ml"
 NO_INTEGER = -(2**63)
-"""The label of a row without a prediction, where labels are integers; it is empty where they are text."""
+"""The label of a row without a prediction if labels are integers; if they are text, it is the empty text."""
 EXACT_FLOAT = 2**23
-"""Cells of all tables up to which their positions are computed in float32."""
+"""Most cells of all tables whose positions are computed in float32, which has all whole numbers up to 2²⁴."""
 MOST_CELLS = 200_000_000
-"""Maximum size of a file in numbers, because protocol buffers are limited to 2 GB."""
+"""Maximum number of logarithms in a file: in float64 they take 1.6 GB, and protocol buffers are limited to 2 GB."""
 Numbers = npt.NDArray[Any]
+"""An array of any type."""
 Source = tuple[str, int]
 """Where a feature comes from: the name of a tensor, and the position of its column there."""
 
@@ -65,7 +66,8 @@ class _Extended:
     arity, size : int
         Numbers of states, without and with these.
     blank, poison : int
-        The state that omits the term of the feature, and the state without a posterior; -1 if there is none.
+        The state for which the term of the feature is omitted, and the state for which there is no posterior; -1 if
+        there is no such state.
     """
 
     arity: int
@@ -102,17 +104,20 @@ def check_exportable(form: ScoringForm, double: bool, what: str) -> None:
     for column in form.columns:
         texts += [column.name, *column.codes]
         if not column.numeric and not all(isinstance(value, str) for value in column.codes):
-            raise TypeError(f"{what} cannot carry column {column.name!r}, which holds both text and numbers")
+            raise TypeError(
+                f"{what} cannot carry column {column.name!r}, which holds both text and numbers: convert it to text "
+                "before fit"
+            )
         if column.numeric and column.numbers:
             exact = np.array(list(column.numbers), dtype=np.float64 if double else np.float32)
             if not np.isfinite(exact).all() or len(np.unique(exact)) < len(exact):
-                advice = "" if double else "; double=True tells apart what float64 does"
+                advice = "" if double else "; double=True distinguishes all numbers that differ in float64"
                 raise ValueError(f"{what} cannot tell the states of column {column.name!r} apart as numbers{advice}")
     for text in texts:
         try:
             str(text).encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{what} cannot carry {text!r}, which has no UTF-8 form") from None
+            raise ValueError(f"{what} cannot carry {text!r}, which has no UTF-8 form: rename it") from None
 
 
 def class_labels(classes: Sequence[Any]) -> Numbers:

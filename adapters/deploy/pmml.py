@@ -103,10 +103,15 @@ def _check(form: ScoringForm, terms: tuple[Term, ...], *, zeros: bool) -> None:
     for column in form.columns:
         texts += [column.name, *column.codes]
         if not column.numeric and not all(isinstance(value, str) for value in column.codes):
-            raise TypeError(f"to_pmml cannot carry column {column.name!r}, which holds both text and numbers")
+            raise TypeError(
+                f"to_pmml cannot carry column {column.name!r}, which holds both text and numbers: convert it to text "
+                "before fit"
+            )
     for text in texts:
         if isinstance(text, str) and NOT_XML.search(text):
-            raise ValueError(f"to_pmml cannot carry {text!r}: XML has no way to write one of its characters")
+            raise ValueError(
+                f"to_pmml cannot carry {text!r}: XML has no way to write one of its characters; rename it"
+            )
     for term in terms:
         if np.isneginf(term.logs).any() and not zeros:
             name = form.class_name if term.child < 0 else form.columns[term.child].name
@@ -137,10 +142,12 @@ def _text(value: Any, kind: str) -> str:
 
 
 def _values(column: CodedColumn) -> Mapping[Any, int]:
+    """Return the codes of the values of a column of states, without text if the column is one of numbers."""
     return column.numbers if column.numeric else column.codes
 
 
 def _add_dictionary(root: ET.Element, form: ScoringForm) -> None:
+    """Add the types and values of the features and the class."""
     dictionary = ET.SubElement(root, "DataDictionary")
     for column in form.columns:
         if column.ignored:
@@ -230,8 +237,8 @@ def _add_counts(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], s
                 ET.SubElement(counts, "TargetValueCount", value=label, count=repr(probability))
     output = ET.SubElement(model, "BayesOutput", fieldName=str(form.class_name))
     counts = ET.SubElement(output, "TargetValueCounts")
-    (of_class,) = (term for term in terms if term.child < 0)
-    for label, probability in zip(labels, np.exp(of_class.logs).tolist(), strict=True):
+    (prior,) = (term for term in terms if term.child < 0)
+    for label, probability in zip(labels, np.exp(prior.logs).tolist(), strict=True):
         ET.SubElement(counts, "TargetValueCount", value=label, count=repr(probability))
 
 
@@ -239,11 +246,11 @@ def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], st
     """Add the conditional table of every variable."""
     nodes = ET.SubElement(model, "BayesianNetworkNodes")
     kind = _kind(form.classes)
-    of_class = str(form.class_name), [_text(label, kind) for label in form.classes]
+    class_axis = str(form.class_name), [_text(label, kind) for label in form.classes]
     for term in terms:
         if term.child >= 0 and form.columns[term.child].ignored:
             continue
-        # The axes of a table that are variables of the document; a column that was left out has a single state.
+        # Only some axes of a table are variables of the document: a column that was left out has a single state.
         values = np.exp(term.logs)
         axes: list[tuple[str, list[str]]] = []
         for axis, j in reversed(list(enumerate(term.features))):
@@ -254,7 +261,7 @@ def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], st
         if term.child >= 0 and (values == values[..., :1]).all():
             values = values[..., 0]
         else:
-            axes.append(of_class)
+            axes.append(class_axis)
         child = len(axes) - 1 if term.child < 0 else 0
         (name, own), parents = axes.pop(child), axes
         node = ET.SubElement(nodes, "DiscreteNode", name=name)

@@ -15,7 +15,7 @@ __all__ = ["to_python"]
 PLACE = 'MODEL = ""\n'
 """The placeholder for the model in the source of the scorer."""
 CHUNK = 100
-"""Characters of the model on a line."""
+"""Characters of the model in a line of the file."""
 
 
 def to_python(classifier: Any, path: str | Path) -> None:

@@ -23,7 +23,7 @@ SUMMED_OUT = -1
 REFUSED = -2
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MOST_CELLS = 5_000_000
-"""Largest factor that is summed over."""
+"""Most cells of a factor that is summed over."""
 MODEL = ""
 Factor = Tuple[Tuple[int, ...], Dict[Tuple[int, ...], List[float]]]  # noqa: UP006  # for older Pythons
 
@@ -100,7 +100,7 @@ class Term:
 
 
 class Scorer:
-    """A class posterior: the sum of terms for complete rows, sums over hidden cells for others."""
+    """A class posterior: a sum of terms for complete rows, and sums over hidden cells for other rows."""
 
     def __init__(self, model: dict[str, Any]) -> None:
         self.classes = model["classes"]
@@ -156,7 +156,7 @@ class Scorer:
         return logs
 
     def _needed(self, codes: list[int]) -> list[Term]:
-        """Return the terms of the class, of observed features and of hidden ones with a needed child."""
+        """Return the terms of the class, of observed features, and of hidden features above one of these."""
         needed = {-1}.union(j for j, code in enumerate(codes) if code >= 0)
         kept: list[Term] = []
         waiting = list(self.network)

@@ -145,7 +145,7 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     classifier : NetworkClassifier, RefittedClassifier or LogitModel
         Fitted.
     what : str
-        The function that asks, for messages.
+        The name of the exporting function, for messages.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def sum_over_families(classifier: Any, what: str) -> tuple[FamilySum, Reader]:
 
 
 def named(given: object) -> str:
-    """Return the kind of an object with its article; of a pool, also what to pass instead."""
+    """Return the kind of an object with its article; for a pool, also what to pass instead."""
     text = with_article(type(given).__name__)
     if hasattr(given, "to_logit") and not hasattr(given, "discrete_form"):
         text += ": pass its to_logit().to_classifier(), one network with the same posterior"
@@ -248,8 +248,8 @@ def _column(reader: Reader, name: Hashable, what: str) -> CodedColumn:
 def _check_plain(value: Any, named: str, what: str) -> None:
     if not isinstance(value, str | int | float):
         raise TypeError(
-            f"{what} carries text and numbers alone, and {named} is a {type(value).__name__}: learn from a table "
-            "in which it is text or a number"
+            f"{what} carries only text and numbers, but {named} is a {type(value).__name__}: learn from a table in "
+            "which it is text or a number"
         )
 
 

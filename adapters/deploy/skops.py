@@ -1,4 +1,4 @@
-"""What skops has to trust to read fitted classifiers."""
+"""The types that skops has to trust to read fitted classifiers."""
 
 from __future__ import annotations
 

@@ -22,26 +22,29 @@ from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import Vocabulary
 
 Logs = npt.NDArray[np.float64]
+"""Logarithms, in nats."""
 
 
 def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", keep: Sequence[str] = ()) -> str:
     """Return a query that computes the class posterior of every row of a table, and predicts its class.
 
     The query adds up the logarithms of the conditional tables, ln P(c, x) = Σ ln P(variable | parents), for every
-    class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for
-    every class in the order of ``classes_``, and then ``prediction``, the most probable class (the first, if several
-    are equally probable). The probabilities differ from ``predict_proba`` only by rounding.
+    class c, subtracts those of the first class, and normalises the result. Its columns are those of ``keep``, then
+    ``P(label)`` for every class in the order of ``classes_``, and then ``prediction``, the most probable class (the
+    first, if several are equally probable). The probabilities differ from ``predict_proba`` only by rounding.
 
     A refit is written as the network with the same posterior, whose tables are those of ``to_classifier()`` of its
     logistic regression. If there is no such network, because its tables would be too large or a probability would
     underflow, the query adds up the potentials of the regression, and cannot sum out missing cells.
 
-    Cells that are missing (NULL or NaN) or hold an unknown value are states of their own, where missing cells were in
-    training, or are summed out. A feature is summed out only if none of the features below it in the network is
-    observed; in a naive Bayes classifier every feature is of this kind. A row in which another feature is missing
-    gets NULL for all probabilities: fill in such cells, or use ``predict_proba``, which sums them out. So does a row
-    with a cell that ``predict_proba`` refuses. Numbers of single precision are compared in double precision; such a
-    number may lie on the other side of a cut point that has the same decimals.
+    A missing cell (NULL or NaN) is a state of its own if missing cells were one in training. Otherwise it is summed
+    out, and so is a cell with an unknown value. The query can sum out a feature only if none of the features below it
+    in the network is observed, which holds for every feature of a naive Bayes classifier. A row in which another
+    feature would have to be summed out gets NULL for all probabilities: fill in such cells, or use ``predict_proba``.
+    So does a row with text that is not a number in a column of numbers, where the engine itself does not refuse it.
+    ``"error"`` as ``handle_missing`` or ``handle_unknown`` has no effect here: the query sums out cells that
+    ``predict_proba`` then refuses. Numbers of single precision are compared in double precision; such a number may
+    lie on the other side of a cut point that has the same decimals.
 
     Parameters
     ----------
@@ -86,13 +89,9 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
 
 
 REFUSED = 10**9
-"""The code of a cell that cannot be read: tables have no such place, and so the probabilities are NULL."""
-
-
+"""The code of a cell that cannot be read: no table has so large a place, so the probabilities are NULL."""
 PREDICTION = "prediction"
 """The column of the predicted class."""
-
-
 STEPS = ("codes", "places", "numbers", "logs", "tops", "powers", "totals")
 """Names of the steps of a query."""
 
@@ -106,7 +105,7 @@ def _also_narrow(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _sum(terms: Sequence[str]) -> str:
-    """Return the expression of a sum; in pairs, since some engines limit how deep expressions are."""
+    """Return the expression of a sum, nested in pairs because some engines limit the depth of expressions."""
     while len(terms) > 1:
         pairs = [terms[k : k + 2] for k in range(0, len(terms), 2)]
         terms = [f"({' + '.join(pair)})" if len(pair) > 1 else pair[0] for pair in pairs]
@@ -120,26 +119,26 @@ class _Term:
     Attributes
     ----------
     place : str
-        The expression of the column of ``logs`` that holds in a row; NULL if the probabilities are.
+        The expression of the column of ``logs`` that applies to a row; NULL if the probabilities are to be NULL.
     logs : (classes, places)
-        The logs, less those of the first class.
+        The logs minus those of the first class.
     """
 
     place: str
     logs: Logs
 
-    def beside(self, other: _Term) -> _Term:
-        """Return the sum of two terms, as one whose places are the pairs of places."""
+    def plus(self, other: _Term) -> _Term:
+        """Return the sum of two terms as one term, whose places are all pairs of places of the two."""
         logs = self.logs[:, :, None] + other.logs[:, None, :]
         return _Term(f"{other.logs.shape[1]} * ({self.place}) + {other.place}", logs.reshape(len(logs), -1))
 
 
 def _merged(terms: Sequence[_Term], most_places: int) -> list[_Term]:
-    """Return terms of the same sum, small ones being merged as long as no more places result."""
+    """Return terms with the same sum, in which small terms are merged into terms of ``most_places`` at most."""
     found: list[_Term] = []
     for term in sorted(terms, key=lambda term: term.logs.shape[1]):
         if found and found[-1].logs.shape[1] * term.logs.shape[1] <= most_places:
-            found[-1] = found[-1].beside(term)
+            found[-1] = found[-1].plus(term)
         else:
             found.append(term)
     return found
@@ -147,10 +146,10 @@ def _merged(terms: Sequence[_Term], most_places: int) -> list[_Term]:
 
 @dataclass(frozen=True)
 class _Query:
-    """The query of a class posterior in a dialect, whose cells are read like frames.
+    """The query of a class posterior in a dialect; it reads the cells of a table as the classifier reads frames.
 
-    It adds up the logarithms of ``tables``, those of a network, or otherwise ``potentials``, with which missing cells
-    cannot be summed out.
+    It adds up the logarithms of ``tables``, those of a network, or else ``potentials``, which cannot sum out missing
+    cells.
     """
 
     reader: Reader
@@ -186,14 +185,14 @@ class _Query:
         powers = ", ".join(f"exp(l{number} - top) AS e{number}" for number in numbers)
         every_power = ", ".join(f"e{number}" for number in numbers)
         own = "_" if table.lower() in STEPS else ""  # SQLite would take the table for the step
-        beside = f", numbers{own}" if arrays else ""
+        stored = f", numbers{own}" if arrays else ""
         end = self.dialect.fence
         return "\n".join(
             [
                 f"WITH codes{own} AS (SELECT {', '.join(codes)} FROM {self.name(table)}{end}),",
                 f"places{own} AS (SELECT {', '.join(places)}{copied} FROM codes{own}{end}),",
                 *([f"numbers{own} AS (SELECT {', '.join(arrays)}),"] if arrays else []),
-                f"logs{own} AS (SELECT {', '.join(logs)}{copied} FROM places{own}{beside}{end}),",
+                f"logs{own} AS (SELECT {', '.join(logs)}{copied} FROM places{own}{stored}{end}),",
                 f"tops{own} AS (SELECT {every}, {top} AS top{copied} FROM logs{own}{end}),",
                 f"powers{own} AS (SELECT {powers}{copied} FROM tops{own}{end}),",
                 f"totals{own} AS (SELECT {every_power}, {total} AS total{copied} FROM powers{own}{end})",
@@ -202,7 +201,7 @@ class _Query:
         )
 
     def name(self, name: Hashable) -> str:
-        """Return a name between quotation marks."""
+        """Return a name in quotation marks."""
         if not isinstance(name, str):
             raise TypeError(f"names of columns and tables must be text in SQL, not {name!r}")
         return quoted(name, self.dialect.mark)
@@ -238,22 +237,22 @@ class _Query:
             return "0"
         cell = self.name(name)
         own_state = self.reader.missing_rules[name] == "own_state" and name in self.vocabulary.own_missing
-        gap = str(self.vocabulary.missing_code(name)) if own_state else "NULL"
+        missing = str(self.vocabulary.missing_code(name)) if own_state else "NULL"
         values = self.vocabulary.values(name)
         cuts = self.reader.cut_points.get(name)
         if cuts is not None:
-            return self.interval(name, cell, cuts, gap)
-        cases = [f"WHEN {cell} IS NULL THEN {gap}"]
+            return self.interval(name, cell, cuts, missing)
+        cases = [f"WHEN {cell} IS NULL THEN {missing}"]
         if any(isinstance(value, float) for value in values) and self.dialect.is_nan:
-            cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {gap}")
+            cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {missing}")
         groups = self.vocabulary.groups.get(name) or tuple((value,) for value in values)
         for code, group in enumerate(groups):
             literals = [self.literal(value, name) for value in _also_narrow(group)]
             cases.append(f"WHEN {cell} IN ({', '.join(literals)}) THEN {code}")
         return f"CASE {' '.join(cases)} END"
 
-    def interval(self, name: Hashable, cell: str, cuts: npt.NDArray[np.float64], gap: str) -> str:
-        """Return the expression of the number of a cell's interval."""
+    def interval(self, name: Hashable, cell: str, cuts: npt.NDArray[np.float64], missing: str) -> str:
+        """Return the expression of the code of a cell's interval; ``missing`` is that of a missing cell."""
         quantity = self.vocabulary.quantities.get(name)
         if quantity is not None and quantity.kind != "decimal":
             raise ValueError(
@@ -263,9 +262,9 @@ class _Query:
         if isinstance(quantity, TextQuantity):
             warn(quantity.expected_as_number(name, "to_sql"))
         number = f"CAST({cell} AS {self.dialect.double})"
-        cases = [f"WHEN {cell} IS NULL THEN {gap}"]
+        cases = [f"WHEN {cell} IS NULL THEN {missing}"]
         if self.dialect.is_nan:
-            cases.append(f"WHEN {self.dialect.is_nan.format(number)} THEN {gap}")
+            cases.append(f"WHEN {self.dialect.is_nan.format(number)} THEN {missing}")
         if self.dialect.is_text:
             cases.append(f"WHEN {self.dialect.is_text.format(cell=cell, number=number)} THEN {REFUSED}")
         cases += [f"WHEN {number} <= {self.dialect.float_literal(float(cut))} THEN {k}" for k, cut in enumerate(cuts)]
@@ -295,14 +294,14 @@ class _Query:
     def sums(self) -> tuple[list[str], list[str], list[str]]:
         """Return the columns of three steps: places in tables, the tables if they are stored, and logs of classes.
 
-        The logs are ln P(class, observed features), less those of the first class.
+        The logs are ln P(class, observed features) minus that of the first class.
         """
         terms = [self.term(table) for table in self.tables.values()]
         terms += [self.term_of_potential(potential) for potential in self.potentials]
         alike = [term.place for term in terms if not term.logs.any()]
         terms = _merged([term for term in terms if term.logs.any()], self.dialect.most_places)
         places = [f"{term.place} AS p{j}" for j, term in enumerate(terms)]
-        if alike:  # what no class differs in matters only where a missing cell makes it NULL
+        if alike:  # terms in which the classes do not differ matter only where a missing cell makes them NULL
             places.append(f"0 * ({_sum(alike)}) AS p{len(terms)}")
         arrays: list[str] = []
         logs = [f"{self.dialect.float_literal(0.0)} AS l0"]
@@ -318,7 +317,7 @@ class _Query:
         return places, arrays, logs
 
     def term(self, table: ConditionalTable) -> _Term:
-        """Return the log of a variable's probability; the last place is that of a variable that is summed out."""
+        """Return the term of a conditional table; its last place is for a variable that is summed out."""
         class_name = self.vocabulary.class_name
         if not (table.values > 0).all():
             raise ValueError(
@@ -343,7 +342,7 @@ class _Query:
         return _Term(self.place(potential.features), logs.reshape(len(logs), -1))
 
     def place(self, names: Sequence[Hashable]) -> str:
-        """Return the expression of the place of the states of some features in a table of them."""
+        """Return the expression of the place that the states of some features have in a table of these features."""
         shape = [len(self.vocabulary.states[name]) for name in names]
         columns = [f"c{self.vocabulary.features.index(name)}" for name in names]
         steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
@@ -353,7 +352,7 @@ class _Query:
         return f"({place})" if names else "0"
 
     def with_descendants(self, name: Hashable) -> list[Hashable]:
-        """Return a feature and all features below it; the class, which is known, is not a way down."""
+        """Return a feature and its descendants, without those that are descendants only through the class."""
         found = [name]
         for one in found:
             children = (child for child, table in self.tables.items() if one in table.parents)

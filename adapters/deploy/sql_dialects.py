@@ -1,4 +1,4 @@
-"""What the kinds of SQL write differently: names, literals, and numbers chosen by their place."""
+"""How kinds of SQL differ: in names, literals, and the choice of a number by its place."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 Numbers = npt.NDArray[np.float64]
+"""The numbers of an array."""
 
 
 def quoted(text: str, mark: str) -> str:
-    """Return text between marks, the mark itself doubled."""
+    """Return text between marks; a mark within the text is doubled."""
     if "\0" in text:
         raise ValueError(f"{text!r} contains the character NUL, which SQL cannot hold: rename it")
     return mark + text.replace(mark, mark * 2) + mark
 
 
 def _spark_text(text: str) -> str:
-    """Return a literal of Spark, whose strings have escapes; quotes and backslashes are written by their numbers."""
+    """Return a literal of Spark, whose strings have escapes: quotes and backslashes are written as code points."""
     quoted(text, "'")
     return "'" + text.replace("\\", "\\u005c").replace("'", "\\u0027") + "'"
 
@@ -47,38 +48,38 @@ def _cases(numbers: Numbers) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the kinds of SQL write differently.
+    """A kind of SQL.
 
     Attributes
     ----------
     title : str
         Its name in messages.
     mark : str
-        What names are put between.
+        The quotation mark of names.
     text : callable
         Returns text as a literal.
     array : callable
         Returns several numbers as an expression.
     chosen : str
-        The expression of the number ``{array}`` at a ``{place}`` from 0; NULL where the place is.
+        The expression of the number that is in ``{array}`` at ``{place}``, counted from 0; NULL if the place is NULL.
     double : str
         The type of floats.
     is_nan : str
-        The test of a float, called ``{}``; none if there are no NaNs.
+        A test of the float ``{}`` for NaN; empty if the dialect has no NaNs.
     is_text : str
-        A test for a ``{cell}`` that is not a ``{number}``, for dialects that silently cast such text to a number.
+        A test of a ``{cell}`` that is not a ``{number}``, for dialects that silently cast such text to a number.
     largest : str
-        The function of several numbers.
+        The name of the function that returns the largest of several numbers.
     rich : bool
         Whether there are booleans, decimals and dates.
     stored : bool
-        Whether arrays are read once, in a step of one row, since a literal is copied for every block of rows.
+        Whether arrays are read once, in a step of one row, because a literal is copied for every block of rows.
     most_places : int
-        Numbers of an array up to which arrays are merged, so that fewer are looked at.
+        Most numbers of an array into which smaller arrays are merged, so that fewer numbers have to be looked up.
     folds_case : bool
-        Whether quoted names that differ only in case are the same.
+        Whether quoted names that differ only in case are the same name.
     fence : str
-        What ends a step whose columns would otherwise be computed again wherever they are named.
+        The end of a step; it keeps the engine from computing the columns of the step again wherever they are used.
     """
 
     title: str
@@ -117,7 +118,7 @@ DIALECTS = {
     "postgres": Dialect(
         "PostgreSQL",
         '"',
-        # A literal with backslashes means the same whatever the server takes them for.
+        # With E, a literal with backslashes means the same whether or not the server treats them as escapes.
         lambda text: (" E" if "\\" in text else "") + quoted(text.replace("\\", "\\\\"), "'"),
         _postgres_array,
         "{array}[1 + {place}]",
@@ -137,7 +138,7 @@ DIALECTS = {
         "CASE {place} {array} END",
         "REAL",
         "",
-        "{cell} <> CAST({cell} AS NUMERIC)",  # compared as a number only if all of the text is one
+        "{cell} <> CAST({cell} AS NUMERIC)",  # compared as a number only if the whole text is a number
         largest="max",
         rich=False,
         most_places=1,

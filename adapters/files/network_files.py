@@ -57,10 +57,11 @@ __all__ = ["from_file", "to_file"]
 FORMATS = {".bif": "BIF", ".xmlbif": "XMLBIF", ".xml": "XMLBIF", ".xdsl": "XDSL"}
 """The formats by file extension."""
 CLOSE = 1e-12
-"""Maximum relative difference of a probability that is read back. Over n variables, a posterior differs by at most n
-times half of that (each of two log joint probabilities by n times that): for a thousand variables, by 5e-10."""
+"""Maximum relative difference of a probability that is read back. With n variables, each of two log joint
+probabilities then differs by at most n times this, and a posterior by half of n times this: by 5e-10 for a thousand
+variables."""
 BYTES_TO_READ = {"BIF": 60, "XMLBIF": 10, "XDSL": 10}
-"""Memory that pgmpy's readers need, in bytes per byte of the file, measured."""
+"""Memory that pgmpy's readers were measured to need, in bytes per byte of the file."""
 
 
 def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path) -> None:
@@ -75,9 +76,9 @@ def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path
     nothing else.
 
     The file is read again before it gets its final name: every probability equals the classifier's within a relative
-    error of 1e-12. An older file is kept until the new one is complete. A reader in the moment between the
-    replacement of the two files finds an inconsistent pair, which :func:`from_file` refuses. Only ``save`` keeps
-    *all* of a classifier.
+    error of 1e-12. An older file is kept until the new one is complete. The two files are replaced one after the
+    other; whoever reads between these two moments finds files that do not match, which :func:`from_file` refuses.
+    Only ``save`` keeps *all* of a classifier.
 
     Parameters
     ----------
@@ -142,11 +143,11 @@ def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path
 def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStructureClassifier:
     """Return a fitted classifier with the class posterior of the network in a file.
 
-    The file may come from :func:`to_file` or from another program, or it may come from :func:`to_file` and have been
-    edited in another program: its probabilities and its arcs are used. With the ``<path>.names.json`` of
-    :func:`to_file` next to it, the classifier has the names, types, orders and cut points of the one that was
-    written. Without this file, it uses names and states as they are, all of them text; see
-    :func:`~anbexact.adapters.from_pgmpy`. A file may be compressed by gzip (``alarm.bif.gz``).
+    The file may come from :func:`to_file`, perhaps edited in another program since, or from another program: its
+    probabilities and its arcs are used. With the ``<path>.names.json`` of :func:`to_file` next to it, the classifier
+    has the names, types, orders and cut points of the one that was written. Without this file, names and states are
+    used as they are in the network file, all of them text; see :func:`~anbexact.adapters.from_pgmpy`. The file may be
+    compressed by gzip (``alarm.bif.gz``).
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def _bif_grammars() -> tuple[Any, Any]:
 
 
 class _BIFReader(BIFReader):  # type: ignore[misc]  # pgmpy has no types
-    """pgmpy's reader, which makes the same grammar for every file, in two seconds, with one made once."""
+    """pgmpy's reader with grammars that are made only once: pgmpy takes two seconds to make them for every file."""
 
     def get_variable_grammar(self) -> Any:
         return _bif_grammars()[0]
@@ -240,7 +241,7 @@ class _BIFReader(BIFReader):  # type: ignore[misc]  # pgmpy has no types
 
 
 class _XMLBIFWriter(XMLBIFWriter):  # type: ignore[misc]  # pgmpy has no types
-    """pgmpy's writer, whose time grows with the square of a table's size, in linear time."""
+    """pgmpy's writer in linear time: its own method takes time that grows with the square of a table's size."""
 
     def get_values(self) -> dict[str, ElementTree.Element]:
         tags = {}

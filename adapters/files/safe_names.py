@@ -35,10 +35,10 @@ with warnings.catch_warnings():  # pgmpy warns on import about names that are no
 FORMAT = "anbexact names"
 FORMAT_VERSION = 1
 KEPT_PARAMETERS = ("handle_unknown", "handle_missing")
-"""Constructor parameters that matter to prediction."""
+"""Constructor parameters that affect predictions."""
 
 LONGEST = 60
-"""Characters that a safe name may have."""
+"""Most characters of a safe name."""
 RESERVED = frozenset({"default", "discrete", "network", "probability", "property", "table", "type", "variable"})
 """Words of the BIF grammar, in lower case."""
 
@@ -67,7 +67,7 @@ def safe_names(values: Iterable[Any], first: str) -> list[str]:
     """Return a safe name for every value: ASCII letters, digits and underscores, a letter first.
 
     Names differ in more than case, are not in `RESERVED`, and have at most `LONGEST` characters. A value that is
-    already such a name is kept; the other names are made to resemble the value, and numbered where two would be
+    already such a name is kept. Any other name resembles its value, and has a number at its end if two names would be
     equal.
 
     Parameters
@@ -108,6 +108,7 @@ def safe_names(values: Iterable[Any], first: str) -> list[str]:
 
 
 def names_path(path: Path) -> Path:
+    """Return the path of the file that explains the names in a network file."""
     return path.with_name(f"{path.name}.names.json")
 
 
@@ -276,7 +277,7 @@ def restored(
     if at_odds:
         name = min(map(str, at_odds))
         raise ValueError(
-            f"the file of names next to it is for other variables or states: of {name!r}, it explains the states "
+            f"the file of names next to it is for other variables or states: for {name!r}, it explains the states "
             f"{list(states.get(name, ()))}, but the network has {found.get(name, [])}. {advice}"
         )
     chosen = document["class"] if class_name is None else next((s for s, n in names.items() if n == class_name), None)

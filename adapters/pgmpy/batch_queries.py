@@ -212,7 +212,7 @@ def most_probable_explanations(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A network that is queried, and how it reads frames."""
+    """A network that is queried, with what it needs to read frames."""
 
     vocabulary: Vocabulary
     cut_points: Mapping[Hashable, Cuts]

@@ -40,13 +40,14 @@ CUT_POINTS = "anbexact_cut_points"
 GROUPS = "anbexact_groups"
 """Where ``network.graph`` keeps the groups of values of grouped columns, by node."""
 QUANTITIES = "anbexact_quantities"
-"""Where it keeps the meaning of the numbers in columns of dates, durations, decimals and similar types."""
-
+"""Where ``network.graph`` keeps what the numbers of dates, durations, decimals and similar columns mean, by node."""
 OWN_MISSING = "anbexact_own_missing"
-"""Where it keeps the names of the nodes that have a state for missing cells, their last one."""
+"""Where ``network.graph`` keeps the names of the nodes whose last state is that of missing cells."""
 
 Tables = dict[Hashable, ConditionalTable]
+"""The conditional tables of the nodes."""
 States = dict[Hashable, tuple[Any, ...]]
+"""The states of the nodes."""
 
 
 def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier) -> DiscreteBayesianNetwork:
@@ -133,7 +134,7 @@ def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier) -> DiscreteBaye
 
 
 def discrete_form(classifier: Any, what: str) -> NetworkClassifier:
-    """Return a fitted classifier with conditional tables; ``what`` asks, for messages.
+    """Return a fitted classifier in the form of one with conditional tables; messages name the function ``what``.
 
     Raises
     ------
@@ -158,10 +159,10 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
     with a larger difference are refused, because such a table does not define a posterior. Call ``cpd.normalize()``
     to correct them.
 
-    There are no training rows, so ``structure_.score`` is NaN. A value that is not a known state is summed out, as
-    always; ``set_params(handle_unknown="error")`` refuses it. A missing cell is summed out, too. A network from
-    :func:`to_pgmpy` knows which states are those of missing cells, and discretises numbers like the classifier. A
-    network that was read from a file has lost both: pass it the names of intervals.
+    There are no training rows, so ``structure_.score`` is NaN. A value that is not a known state is summed out by
+    default; ``set_params(handle_unknown="error")`` refuses it. A missing cell is summed out, too, unless a network
+    from :func:`to_pgmpy` has a state for it. Such a network also discretises numbers like the classifier. A network
+    that was read from a file has neither information: pass the names of intervals as values.
 
     Parameters
     ----------
@@ -237,7 +238,7 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
 
 
 def _node_names(names: Iterable[Hashable]) -> dict[Hashable, str]:
-    """Return the node names: the variables' names as strings."""
+    """Return the names of the nodes: the names of the variables as strings."""
     taken: dict[str, Hashable] = {}
     for name in names:
         node = str(name)
@@ -251,7 +252,7 @@ def _node_names(names: Iterable[Hashable]) -> dict[Hashable, str]:
 
 
 def _check_memory(tables: Mapping[Hashable, ConditionalTable]) -> None:
-    """Refuse tables too large for pgmpy: it keeps a copy of each and makes three of one at a time."""
+    """Refuse tables that are too large for pgmpy: it keeps a copy of each, and makes three more of one at a time."""
     largest = max(tables.values(), key=lambda table: table.values.size)
     needed = sum(table.values.nbytes for table in tables.values()) + 3 * largest.values.nbytes
     available = available_memory()
@@ -301,6 +302,7 @@ def _normalised(
 
 
 def check_node(network: nx.DiGraph[Any], name: Hashable, label: str) -> None:
+    """Refuse a name that is not a node; messages begin with the label of the parameter that has it."""
     if name not in network:
         raise ValueError(f"{label}: {name!r} is not a node of the network; its nodes are {list(network.nodes)}")
 

@@ -29,7 +29,7 @@ with warnings.catch_warnings():  # pgmpy warns on import about names that are no
 __all__ = ["class_posterior", "d_separated"]
 
 LOG_SMALLEST = -700.0
-"""ln of a number that is still a normal float64; pgmpy multiplies probabilities, not their logarithms."""
+"""The logarithm of a number that is still a normal float64: pgmpy multiplies probabilities, not their logarithms."""
 
 
 def class_posterior(
@@ -39,11 +39,11 @@ def class_posterior(
 ) -> pd.Series[float]:
     """Return P(class | evidence), for evidence on any of the other nodes.
 
-    For a pgmpy network, pgmpy's ``VariableElimination`` computes it. This works with products of probabilities, which
-    many observed nodes can make too small for a float, and it does not notice impossible evidence that is independent
-    of the class. If the CPDs allow either problem, this package's elimination is used instead, which works with
-    logarithms; it is also used for classifiers. Nodes that are neither evidence nor class nor ancestors of these do
-    not matter.
+    For a pgmpy network, pgmpy's ``VariableElimination`` computes it. It multiplies probabilities, and with many
+    observed nodes the products can be too small for a float; nor does it notice impossible evidence that is
+    independent of the class. If the CPDs allow either problem, this package's own elimination is used instead, which
+    works with logarithms; it is also used for classifiers. Nodes that are neither evidence nor class nor ancestors of
+    these do not matter.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ def class_posterior(
         The node whose posterior is computed; for a classifier, the default is its class.
     evidence : mapping of node to state, optional
         The observed values; you can pass a row of a frame (a pandas Series). A missing value is the state of missing
-        cells if the node has one; otherwise it is not evidence: leave its node out. For a pgmpy network, they are
-        states, or raw values that are covered by the cut points and groups of a network from :func:`to_pgmpy` (see
-        :func:`states_of`). A classifier expects values as in tables, and cuts and encodes them as in ``predict`` (for
-        its own class, its ``query`` does the same).
+        cells if the node has one; otherwise it is not evidence: leave its node out. For a pgmpy network, the values
+        are states, or raw values that are covered by the cut points and groups of a network from :func:`to_pgmpy`
+        (see :func:`states_of`). A classifier expects raw values, and cuts and encodes them as in ``predict``; for its
+        own class, its ``query`` does the same.
 
     Returns
     -------

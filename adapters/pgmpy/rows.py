@@ -24,10 +24,10 @@ __all__ = ["states_of"]
 def states_of(network: DiscreteBayesianNetwork, X: Any) -> pd.DataFrame:
     """Return raw rows as states of a network's nodes, for the methods of pgmpy.
 
-    Numbers, dates and the like become the intervals of the cut points that a network from :func:`to_pgmpy` carries,
-    values of grouped columns their groups, and missing cells the state of missing cells where a node has one. Values
-    that are states already stay as they are. The rows can then be passed to ``network.predict`` or, one at a time, to
-    ``VariableElimination(network).query(..., evidence=dict(states.iloc[0]))``.
+    For a network from :func:`to_pgmpy`, numbers, dates and the like become the intervals between its cut points,
+    values of grouped columns become their groups, and missing cells become the state of missing cells if the node has
+    one. Values that are states already stay as they are. The rows can then be passed to ``network.predict`` or, one
+    at a time, to ``VariableElimination(network).query(..., evidence=dict(states.iloc[0]))``.
 
     Parameters
     ----------
@@ -119,6 +119,6 @@ def _codes_of_states(column: Column, states: tuple[Any, ...]) -> npt.NDArray[Any
 
 
 def _of_node(network: DiscreteBayesianNetwork, kept: str, node: Hashable) -> dict[Hashable, Any]:
-    """Return what the network keeps of a node, as a mapping."""
+    """Return what the network keeps about a node under a key, as a mapping of the node alone, or an empty one."""
     found = network.graph.get(kept, {})
     return {node: found[node]} if node in found else {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anbexact.classifiers import AveragedClassifier, NetworkClassifier
 
 PACKAGES = ("arviz", "arviz_base")
-"""Packages that have ``from_dict``; the second is the part of the first that contains data."""
+"""Packages that have ``from_dict``; the second is the part of the first that handles data."""
 
 
 def to_arviz(
@@ -76,7 +76,7 @@ def to_arviz(
         drawn = classifier.model_.draw_tables(count, rng)
     except (AttributeError, TypeError):
         raise TypeError(
-            f"{type(classifier).__name__} has no posterior of tables: pass a network, or an average of some"
+            f"{type(classifier).__name__} has no posterior of tables: pass a network, or an average of networks"
         ) from None
     found = _Kept(classifier)
     found.read(X, y)
@@ -86,7 +86,7 @@ def to_arviz(
 
 
 class _Kept:
-    """The part of draws that is stored."""
+    """The parts of draws that are stored."""
 
     def __init__(self, classifier: NetworkClassifier | AveragedClassifier) -> None:
         self.classifier, self.vocabulary = classifier, classifier.vocabulary_

@@ -19,19 +19,19 @@ from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import check_weights
 
 MOST_COMPLETIONS = 5_000_000
-"""Maximum size of the array of completions of incomplete rows, in numbers."""
+"""Maximum number of entries of the array of completions of incomplete rows."""
 IMPOSSIBLE = -1e30
-"""Logarithm that fills unused positions if a row has fewer completions than others."""
+"""The logarithm of the unused completions of a row that has fewer completions than others."""
 Replacement = Callable[[Floats], Any]
-"""Takes the concentrations of a table, (*parents, states); returns its probabilities, of the same shape."""
+"""A function from the concentrations of a table, (*parents, states), to its probabilities, of the same shape."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkSites:
     """The tables of a network as Dirichlet distributions, and the rows to which the model is fitted.
 
-    The logarithms of all tables, flattened one after the other, followed by 0 and by ``IMPOSSIBLE``, are what
-    ``counts`` and ``completions`` refer to.
+    ``counts`` and ``completions`` refer to the positions of one array: the logarithms of all tables, flattened one
+    after the other, then 0, then ``IMPOSSIBLE``.
 
     Attributes
     ----------
@@ -108,15 +108,15 @@ def _rows(classifier: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Mapping[
     codes = classifier.reader_.codes(X).astype(np.int64)
     n_rows = codes.shape[1]
     weights = check_weights(sample_weight, n_rows)
-    of_class = np.full(n_rows, -1)
+    class_codes = np.full(n_rows, -1)
     if y is not None:
         check_consistent_length(codes[0], y)
         places, labels = read_labels(y).coded
         known = [vocabulary.code(vocabulary.class_name, label) for label in labels]
         if min(known, default=0) < 0:
             raise ValueError(f"y contains {labels[int(np.argmin(known))]!r}, which is not a class of the network")
-        of_class = np.where(places >= 0, np.array([*known, 0])[places], -1)
-    return {**dict(zip(vocabulary.features, codes, strict=True)), vocabulary.class_name: of_class}, weights
+        class_codes = np.where(places >= 0, np.array([*known, 0])[places], -1)
+    return {**dict(zip(vocabulary.features, codes, strict=True)), vocabulary.class_name: class_codes}, weights
 
 
 def _likelihood(
@@ -153,8 +153,8 @@ def _likelihood(
         n_completions = prod(concentrations[name].shape[-1] for name in hidden)
         if n_completions * len(names) * len(distinct) > MOST_COMPLETIONS:
             raise ValueError(
-                f"a row has {len(hidden)} missing cells that matter, {n_completions:,} completions, more than can be "
-                "summed over for all rows: leave out such rows"
+                f"a row has {len(hidden)} missing cells that matter, and so {n_completions:,} completions, more than "
+                "can be summed over for all rows: leave out such rows"
             )
         of_row = []
         for filled in product(*(range(concentrations[name].shape[-1]) for name in hidden)):
@@ -172,7 +172,7 @@ def _likelihood(
 
 
 def _needed(known: Mapping[Hashable, int], parents: Mapping[Hashable, tuple[Hashable, ...]]) -> set[Hashable]:
-    """Return the observed variables and all their ancestors: the others sum to 1."""
+    """Return the observed variables and all their ancestors; the tables of all other variables sum to 1."""
     needed: set[Hashable] = set()
     waiting = [name for name, code in known.items() if code >= 0]
     while waiting:

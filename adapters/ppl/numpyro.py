@@ -41,8 +41,8 @@ def to_numpyro(
         The concentrations: those of the prior, or these plus the counts of ``fit``. With ``"posterior"``, do not pass
         rows that were used in ``fit``, because they would count twice.
     replace : mapping of variable to function, optional
-        Takes the concentrations of a table and returns its probabilities, an array of the same shape. It is called
-        within the model, so it may sample its own sites.
+        Functions that take the concentrations of a table and return its probabilities, an array of the same shape.
+        They are called within the model, so they may sample sites of their own.
     prefix : str, default ""
         Prefix of the names of sites, for models of several networks.
 
@@ -107,8 +107,8 @@ def logit_to_numpyro(model: Any) -> Callable[[], Any]:
     Returns
     -------
     callable
-        A model without arguments. Its sites are standard normal, one for each term; the shifts themselves are the
-        deterministic site ``shift``, shape (cells, classes), the cells as in ``model.refitted``.
+        A model without arguments. Its sites are standard normal, one for each term. The shifts themselves are the
+        deterministic site ``shift``, shape (cells, classes), with the cells in the order of ``model.refitted``.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def logit_to_numpyro(model: Any) -> Callable[[], Any]:
 
 
 def _numpyro() -> Any:
-    """Return the package."""
+    """Return the package, or say how to install it."""
     try:
         import numpyro
         import numpyro.distributions

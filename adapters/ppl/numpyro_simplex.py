@@ -2,9 +2,9 @@
 
 NumPyro's own transformation to the simplex is stick breaking, in which the last state keeps at least 2⁻⁵² of the
 stick. A Dirichlet distribution with a concentration such as 0.003 has most of its mass at smaller probabilities. In
-log ratios, nothing has to be truncated, and the density is log-concave. But it has a tail of scale 1 / 0.003 on one
-side, and a wall on the other. The sampler therefore moves in a variable that is stretched below the wall and not
-above it.
+log ratios, nothing has to be truncated, and the density is log-concave, but it has a tail of scale 1 / 0.003 on one
+side and a wall on the other. The sampler therefore moves in a variable that is stretched on the side of the tail and
+not on the side of the wall.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from scipy.special import digamma, polygamma
 from anbexact._runtime.arrays import Floats
 
 NEWTON_STEPS = 40
-"""Number of steps for the inverse; once the error is small, each step squares it."""
+"""Number of Newton steps for the inverse; once the error is small, each step squares it."""
 
 
 class Ratios(NamedTuple):
-    """Log ratios of a row's probabilities to that of its most frequent state.
+    """Log ratios of the probabilities of a row to the probability of its most frequent state.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Ratios(NamedTuple):
 
     @classmethod
     def of(cls, expected: Floats) -> Ratios:
-        """Return the ratios for Dirichlet posteriors with these concentrations: linear where these are at least 1."""
+        """Return ratios for Dirichlet posteriors with these concentrations; linear in u for those of at least 1."""
         order = np.argsort(expected, axis=-1, kind="stable")
         ordered = np.take_along_axis(expected, order, axis=-1)
         others, most = ordered[..., :-1], ordered[..., -1:]
@@ -78,7 +78,7 @@ def _distribution() -> Any:
             return (self.concentration, self.ratios), (("concentration", "ratios"), {})
 
     class LogRatios(Transform):  # type: ignore[misc]  # likewise
-        """From the standardised log ratios to one of the probabilities of a row, to the row; see :class:`Ratios`."""
+        """From standardised log ratios to the probabilities of a row; see :class:`Ratios`."""
 
         domain, codomain = constraints.real_vector, constraints.simplex
 
@@ -101,12 +101,12 @@ def _distribution() -> Any:
             _, centre, upper, stretch = self.ratios
             aim = ordered[..., :-1] - ordered[..., -1:] - centre
             x = jnp.minimum(aim / upper, aim / (upper + stretch))
-            for _ in range(NEWTON_STEPS):  # from the left of a concave function, so that no step goes too far
+            for _ in range(NEWTON_STEPS):  # concave, from the left of the root, so that no step overshoots
                 x = x + (aim - upper * x + stretch * softplus(-x)) / (upper + stretch * sigmoid(-x))
             return x
 
         def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-            # Where a probability is smaller than any float, the density of the float that represents it is corrected.
+            # If a probability is smaller than any float, the density is corrected from the float that stands for it.
             logs = self.logs(x)
             good = (self.concentration - 1) * (logs - jnp.log(y))
             slopes = self.ratios.upper + self.ratios.stretch * sigmoid(-x)
@@ -149,7 +149,7 @@ def dirichlet_rows(alpha: Floats, counts: Floats) -> Any:
     alpha : (*parents, states) array
         Their concentrations.
     counts : (*parents, states) array
-        Weights of the observations of each state, from which the sampler gets its scales.
+        Weights of the observations of each state, which determine the scales of the sampler.
     """
     import jax.numpy as jnp
 

@@ -25,8 +25,8 @@ def to_pymc(
 ) -> Any:
     """Return a fitted network as a PyMC model of its conditional tables.
 
-    The model is that of :func:`to_numpyro`, with the same names, and so are the parameters. If you call it within the
-    context of a model, it adds to that model, so several networks can share sites.
+    The model and its names are the same as those of :func:`to_numpyro`, which also explains the parameters. Within
+    the context of a model, the tables are added to that model, so several networks can share sites.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def logit_to_pymc(model: Any) -> Any:
 
 
 def _pymc() -> Any:
-    """Return the package."""
+    """Return the package, or say how to install it."""
     try:
         import pymc
     except ImportError as error:

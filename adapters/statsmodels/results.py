@@ -97,8 +97,8 @@ def mnlogit_result(model: LogitModel) -> Any:
         )
     if len(model.classes_) == 1:
         raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
-    of_classes = refitted.design.weights.T
-    absent = [label for label, weights in zip(model.classes_.tolist(), of_classes, strict=True) if not weights.any()]
+    by_class = refitted.design.weights.T
+    absent = [label for label, weights in zip(model.classes_.tolist(), by_class, strict=True) if not weights.any()]
     if absent:
         raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients cannot be estimated")
     order = _row_order(refitted.design)
@@ -150,8 +150,8 @@ def _row_order(design: Design) -> RowOrder:
         "the model was loaded from a file of an earlier version, which does not record the order of its training "
         "rows: the rows of this result are sorted. Refit the model to have them in the order of X"
     )
-    row, of_class = np.nonzero(design.weights)
-    return RowOrder.labelled(row, of_class, design.weights[row, of_class], pd.RangeIndex(len(row)))
+    row, class_codes = np.nonzero(design.weights)
+    return RowOrder.labelled(row, class_codes, design.weights[row, class_codes], pd.RangeIndex(len(row)))
 
 
 def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:

@@ -1,1 +1,1 @@
-"""Tools of all packages: limits of time and memory, threads, progress, warnings."""
+"""What every package may use: limits of time and memory, threads, progress, warnings, and JSON."""

@@ -1,4 +1,4 @@
-"""Advice to the caller of the package; each kind is given once."""
+"""Advice to the caller of the package: warnings that are given only once for one call."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from contextvars import ContextVar
 from anbexact._runtime.warn import warn
 
 _heard: ContextVar[set[str] | None] = ContextVar("heard", default=None)
+"""The kinds of advice given so far; None outside of :func:`heard_once`."""
 
 
 @contextmanager
 def heard_once() -> Iterator[None]:
     """Give every kind of advice (see :func:`advise`) only once within the block, however often it applies."""
+    # A block within another one leaves the record of the outer one in place.
     token = None if _heard.get() is not None else _heard.set(set())
     try:
         yield

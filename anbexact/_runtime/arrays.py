@@ -1,4 +1,4 @@
-"""Types of arrays, by their contents."""
+"""Names of array types, by the contents of the arrays."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+"""Numbers of any shape; docstrings state the shape and the unit."""
 Positions = npt.NDArray[np.int64]
 """Positions in other arrays, in the type that kernels take."""
 Integers = npt.NDArray[np.intp]

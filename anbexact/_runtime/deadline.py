@@ -20,7 +20,7 @@ from anbexact._runtime.progress import is_watched
 from anbexact._runtime.warn import warn
 
 COMPILED_SECONDS = 0.2
-"""Minimum time in seconds for which a kernel counts as compiled, and not loaded from disk."""
+"""Seconds from which on a kernel counts as compiled; loading it from disk takes less."""
 ONCE = "anbexact: compiling, once: the first use after installation takes some seconds longer"
 ALWAYS = (
     "compiled code cannot be saved, because there is no writable folder for it, and every process compiles again, "
@@ -31,8 +31,8 @@ ALWAYS = (
 class _Compilation(Listener):
     """Adds up the seconds in which numba compiles, or loads what it has compiled, in any thread.
 
-    The garbage collector is switched off meanwhile, which saves a tenth of the time, because the compiler makes many
-    objects and little garbage.
+    Meanwhile, the garbage collector is switched off, which saves a tenth of the time: the compiler makes many objects
+    and little garbage.
     """
 
     def __init__(self) -> None:
@@ -73,11 +73,13 @@ class _Compilation(Listener):
 
     @property
     def seconds(self) -> float:
+        """Seconds of compilation so far, in this process."""
         with self._lock:
             return self._total + (time.perf_counter() - self._began if self._depth else 0.0)
 
 
 compilation = _Compilation()
+"""The compilation in this process, in all threads."""
 register("numba:compile", compilation)  # type: ignore[no-untyped-call]  # numba has no types
 
 
@@ -88,6 +90,7 @@ def check_limit(name: str, value: object) -> None:
 
 
 _abandonable: ContextVar[Deadline | None] = ContextVar("abandonable", default=None)
+"""The deadline of the innermost block of :func:`abandonable`, with which all deadlines set in it pass."""
 
 
 class Deadline:
@@ -101,7 +104,7 @@ class Deadline:
     seconds : float, optional
         From now; None for no limit.
     outer : Deadline, optional
-        Another deadline, with which this one passes at the latest.
+        Another deadline; when it passes, this one passes, too.
     """
 
     def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
@@ -127,12 +130,12 @@ class Deadline:
 
     @property
     def worked(self) -> float:
-        """Seconds since the deadline was set, without those of compilation."""
+        """Seconds since the deadline was set, without the time of compilation."""
         return max(self.elapsed - self.compiling, 0.0)
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt brought this deadline forward, or one around it, or :func:`abandonable` work."""
+        """Whether an interrupt brought forward this deadline, an outer one, or one of :func:`abandonable`."""
         return self._interrupted or any(other.interrupted for other in (self.outer, self._work) if other is not None)
 
     @property
@@ -168,7 +171,7 @@ def _at(moment: float) -> Deadline:
 class ProcessorDeadline(Deadline):
     """A deadline that passes after a number of processor seconds of this process, or with an outer deadline.
 
-    The results at this deadline therefore do not depend on other processes that use the processors.
+    What is computed before it passes therefore does not depend on other processes that use the processors.
     """
 
     def __init__(self, seconds: float, outer: Deadline) -> None:
@@ -235,7 +238,7 @@ def _on_interrupt(handler: Callable[..., object]) -> Iterator[None]:
 
 @contextmanager
 def abandonable() -> Iterator[None]:
-    """Let a first Ctrl-C end the searches within the block, then raise it, as an unfinished choice is useless.
+    """Let a first Ctrl-C end the searches within the block, then raise it, because an unfinished choice is useless.
 
     All deadlines that are set within the block pass at that moment.
     """

@@ -1,4 +1,4 @@
-"""How values show themselves in notebooks and figures; the code that draws them is imported on first use."""
+"""How values are shown in notebooks and figures; the code that draws them is imported on first use."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 MOST_WEIGHT = 1e300
-"""Total weight up to which sums of weights do not overflow."""
+"""Maximum total weight: sums of weights up to this do not overflow."""
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def reading(field: str = "") -> Iterator[None]:
 
 
 def listed(value: Any, length: int | None = None) -> list[Any]:
-    """Return a list; refuse what is not one, or of another length."""
+    """Return a list; refuse other values, and lists of another length."""
     if not isinstance(value, list):
         raise ValueError(f"a list was expected, not {shortened(value)}")
     if length is not None and len(value) != length:
@@ -69,7 +69,7 @@ def whole(value: Any, least: int = 0, most: float = math.inf) -> int:
 def number(value: Any, *, least: float = -math.inf, above: float = -math.inf, finite: bool = True) -> float:
     """Return a number that is at least ``least`` and above ``above``; refuse anything else.
 
-    Without ``finite``, infinite numbers and NaN are numbers like others.
+    If ``finite`` is False, infinite numbers and NaN are accepted, too, and the limits do not apply.
     """
     if type(value) not in (int, float):
         raise ValueError(f"a number was expected, not {shortened(value)}")
@@ -81,7 +81,7 @@ def number(value: Any, *, least: float = -math.inf, above: float = -math.inf, fi
 
 
 def references(value: Any, count: int) -> list[int]:
-    """Return distinct positions among ``count`` things."""
+    """Return a list of distinct whole numbers from 0 to ``count - 1``; refuse anything else."""
     found = [whole(item, 0, count - 1) for item in listed(value)]
     if len(set(found)) < len(found):
         raise ValueError(f"the numbers {shortened(found)} are not distinct")
@@ -91,15 +91,18 @@ def references(value: Any, count: int) -> list[int]:
 def numbers(value: Any) -> npt.NDArray[np.float64]:
     """Return a list of finite numbers as an array."""
     if not {type(item) for item in listed(value)} <= {int, float}:
-        raise ValueError("a list of numbers was expected")
+        other = next(item for item in value if type(item) not in (int, float))
+        raise ValueError(f"a list of numbers was expected, not one that contains {shortened(other)}")
     found = np.array(value, dtype=np.float64)
     if not np.isfinite(found).all():
-        raise ValueError("a list of finite numbers was expected")
+        raise ValueError(
+            f"a list of finite numbers was expected, not one that contains {found[~np.isfinite(found)][0]:g}"
+        )
     return found
 
 
 def plain_numbers(values: npt.NDArray[np.float64]) -> list[float] | list[int]:
-    """Return numbers as a list: as integers where all are whole, which reads better and takes less room."""
+    """Return numbers as a list, of integers if all are whole: such a list is shorter and easier to read."""
     found: list[float] | list[int] = values.tolist()
     return [int(value) for value in found] if np.array_equal(values, np.rint(values)) else found
 
@@ -124,7 +127,7 @@ def cells_from_dict(described: Mapping[str, Any], size: int) -> tuple[npt.NDArra
 
 
 def shortened(value: Any) -> str:
-    """Return what a value is, in a few characters."""
+    """Return a value as text of at most 60 characters."""
     try:
         shown = repr(value)
     except ValueError:  # a whole number of thousands of digits

@@ -1,4 +1,4 @@
-"""Names, states and parameters as JSON values that lose nothing.
+"""The lossless conversion of names, states and parameters to JSON values.
 
 Reading builds objects from the names in :data:`OBJECTS` and the tags of :func:`encode`. It never imports or evaluates
 what a file says.
@@ -48,7 +48,7 @@ def encode(value: Any) -> Any:
     Raises
     ------
     TypeError
-        For a kind that has no form.
+        For a value of a type that has no JSON form.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def decode(form: Any) -> Any:
     Raises
     ------
     ValueError
-        For a form that is not known.
+        For an unknown type.
     """
     if isinstance(form, list):
         return [decode(item) for item in form]
@@ -102,7 +102,7 @@ def decode(form: Any) -> Any:
 
 
 def encode_as(what: str, value: Any) -> Any:
-    """Encode a value; if it cannot be, say what it is."""
+    """Return the JSON form of a value; the error, if it has none, says ``what`` the value is."""
     try:
         return encode(value)
     except TypeError as error:
@@ -133,7 +133,7 @@ def _read_timestamp(form: dict[str, Any]) -> pd.Timestamp:
     return at if form["zone"] is None else at.tz_localize("UTC").tz_convert(form["zone"])
 
 
-# Tag: (exact type, its JSON form, and back).
+# By tag: the exact type, the function that writes it, and the function that reads it.
 _FORMS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
     "float": (float, repr, float),
     "bytes": (bytes, bytes.hex, bytes.fromhex),

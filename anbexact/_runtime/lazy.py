@@ -11,7 +11,7 @@ from typing import Any
 def import_on_first_use(package: str, modules: Mapping[str, str]) -> None:
     """Give the package that calls this the names in ``modules``, each imported from its module when it is first used.
 
-    A type checker sees them if they are imported under ``TYPE_CHECKING``, too.
+    For type checkers, the package must also import them under ``TYPE_CHECKING``.
     """
     contents = vars(sys.modules[package])
 

@@ -1,4 +1,4 @@
-"""The best value of a positive parameter."""
+"""Searches for the best value of a positive parameter on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def best_on_log_scale(
 ) -> float:
     """Return the x between ``low`` and ``high`` at which ``value`` is highest.
 
-    The value is computed at ``first_look`` points, evenly spaced on a logarithmic scale and with both ends. Brent's
-    bounded search then takes place between the neighbours of the best point, to ``precision`` in ln x. The result is
-    1 if all points have the same value.
+    The value is computed at ``first_look`` points, evenly spaced on a logarithmic scale and including both ends.
+    Between the neighbours of the best point, Brent's bounded search then finds x to ``precision`` in ln x. The result
+    is 1 if all points have the same value.
     """
     grid = np.linspace(log(low), log(high), first_look)
     values = np.array([value(exp(point)) for point in grid])
@@ -36,9 +36,9 @@ def best_on_log_grid(
 ) -> tuple[float, float]:
     """Return the x between ``low`` and ``high`` at which the value is highest, and the highest value found.
 
-    One call computes the values of all ``points``, evenly spaced on a logarithmic scale and with both ends. The x is
-    the top of the parabola, in ln x, through the best point and its neighbours. It is 1 if all points have the same
-    value.
+    One call computes the values of all ``points``, evenly spaced on a logarithmic scale and including both ends. The
+    x is the top of the parabola, in ln x, through the best point and its neighbours. It is 1 if all points have the
+    same value.
     """
     grid = np.geomspace(low, high, points)
     values = values_at(grid)

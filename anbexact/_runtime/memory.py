@@ -13,15 +13,17 @@ from time import monotonic
 import psutil
 
 _others: ContextVar[int] = ContextVar("jobs at the same time", default=1)
+"""How many jobs share the machine; see :func:`share_of_machine`."""
 ANSWER_HOLDS = 0.05
-"""Seconds for which the system's answer is used again: a query takes 0.3 ms, and a small fit needs seven."""
+"""Seconds for which the system's answer is reused: a query takes 0.3 ms, and a small fit makes seven."""
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux shows its control groups, which limit the memory of processes, and the groups of this process."""
 LIMIT_FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
-"""The files of a control group's limit and use, by the folder below ``GROUPS``: of version 2, and of version 1."""
+"""The files with a control group's limit and use, by the folder below ``GROUPS``: version 2, then version 1."""
 FILE_CACHE = ("inactive_file", "active_file", "slab_reclaimable")
-"""Entries of a group's statistics with memory that caches files, which the system reclaims when needed."""
+"""Entries of a group's statistics that count cached files, whose memory the system reclaims when needed."""
 _answer = (-ANSWER_HOLDS, 0)
+"""When the system was asked last, and the bytes that were free."""
 
 
 def n_processors() -> int:
@@ -89,7 +91,7 @@ def refused_without_memory(doing: str) -> Iterator[None]:
 
 
 def is_from_system(error: MemoryError) -> bool:
-    """Whether an allocation failed (in Python, numpy, numba or pyarrow), as against a refusal by this package."""
+    """Whether an allocation failed (in Python, numpy, numba or pyarrow); False if this package refused the work."""
     return not error.args or "alloc" in str(error).lower()
 
 

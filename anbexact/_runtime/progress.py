@@ -11,20 +11,21 @@ from dataclasses import dataclass
 from typing import TextIO, TypeGuard
 
 Progress = Callable[[str, float], None]
-"""Called with the name of the phase and the finished fraction of it, 0 to 1."""
+"""Called with the name of a phase and the fraction of it that is finished, 0 to 1."""
 
 
 _several: ContextVar[_Several | None] = ContextVar("several", default=None)
+"""The searches of the block of :func:`several_searches`; None outside of one."""
 
 LONG_WAIT = 5.0
-"""Seconds after which progress is shown to people who did not ask for it."""
+"""Seconds after which progress is shown without being asked for."""
 
 
 def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progress:
     """Return a progress callback that writes to a stream (standard error by default).
 
-    On a terminal, or in a notebook, one line is kept up to date, and wiped when its phase ends; elsewhere a line is
-    written for every phase that ended.
+    On a terminal or in a notebook, one line is kept up to date, and cleared when its phase ends. Elsewhere, a line is
+    written at the end of every phase.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names in any spelling."""
+"""Comparison of names regardless of spelling."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def letters(name: str) -> str:
-    """Return a name in lower case, without blanks, hyphens and underscores, in which its spellings agree.
+    """Return a name in lower case, without blanks, hyphens and underscores, so that all its spellings agree.
 
     Examples
     --------

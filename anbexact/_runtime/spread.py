@@ -27,10 +27,12 @@ Job = TypeVar("Job", contravariant=True)
 Result = TypeVar("Result", covariant=True)
 
 _in_job: ContextVar[bool] = ContextVar("within a job", default=False)
+"""Whether this code runs within a job, which must not start jobs itself."""
 OF_THIS_MACHINE = ("LokyBackend", "MultiprocessingBackend")
-"""Backends of joblib whose workers are processes of this machine."""
+"""Backends of joblib whose workers are processes on this machine."""
 ATTEMPTS = 3
-"""Number of consecutive losses of workers, without a finished job in between, after which the error is raised."""
+"""Number of times in succession that workers may be lost, without a finished job in between, before the error is
+raised."""
 
 
 class Work(Protocol[Shared, Job, Result]):
@@ -66,9 +68,9 @@ def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job])
     Raises
     ------
     BrokenProcessPool
-        When workers are lost three times in succession, as for lack of memory.
+        When workers are lost three times in succession, for example because memory runs out.
 
-    Whatever a job raises is raised here.
+    An exception in a job is raised here, too.
     """
     n_workers = worker_count()
     if n_workers == 1:
@@ -82,7 +84,7 @@ def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job])
         while left:
             if threads:
                 calls = [delayed(_in_thread)(work, shared, job, n_workers) for job in left]
-            else:  # pickled here, because some backends would pass arrays that are read-only
+            else:  # pickled here, because some backends would pass read-only arrays
                 calls = [delayed(_in_process)(work, handle, bytes(dumps(job)), n_workers) for job in left]
             try:
                 with _results(calls) as results:
@@ -158,7 +160,7 @@ def _job_of(n_workers: int) -> Iterator[None]:
 
 @contextmanager
 def _sent(shared: Any) -> Iterator[Any]:
-    """Send what jobs share only once: through a file on this machine, or the store of Ray; Dask does so by itself."""
+    """Send what jobs share only once: through a file on this machine or the store of Ray; Dask does so itself."""
     backend = type(_backend()).__name__
     if backend == "RayBackend":
         import ray

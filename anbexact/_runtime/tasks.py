@@ -18,12 +18,12 @@ from anbexact._runtime.progress import Progress
 
 
 def thread_count(n_jobs: object) -> int:
-    """Return how many threads to use; for None or -1 all available processors, or a job's part of them.
+    """Return how many threads to use; None and -1 mean all available processors, or the share of the present job.
 
     Raises
     ------
     ValueError
-        For 0 or a number below -1.
+        For a value other than None, -1 and whole numbers of 1 or more.
     """
     if n_jobs is None or n_jobs == -1:
         return n_processors() // jobs_at_once()
@@ -35,6 +35,7 @@ def thread_count(n_jobs: object) -> int:
 _single = threading.Lock()
 _single_uses = 0
 _single_limits: Any = None
+"""How many blocks of :func:`one_blas_thread` are open, and the limit that the first of them set; under the lock."""
 
 
 @contextmanager
@@ -75,8 +76,8 @@ def run_tasks(
 ) -> bool:
     """Run tasks that release the interpreter lock, in threads; return whether all were run.
 
-    No task is started after the deadline. An interrupt (Ctrl-C) lets the deadline pass, waits for the tasks under
-    way, starts no other, and is raised.
+    No task is started after the deadline. After an interrupt (Ctrl-C), the deadline has passed; the tasks under way
+    are finished, and the interrupt is raised.
     """
     waiting = iter(tasks)
     done = 0

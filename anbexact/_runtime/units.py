@@ -1,10 +1,10 @@
-"""Numbers of things, bytes and seconds as people write them."""
+"""Numbers, sizes in bytes and durations as readable text."""
 
 from __future__ import annotations
 
 
 def counted(number: int, noun: str) -> str:
-    """Return how many of something there are, such as ``1 row`` and ``2,700 rows``."""
+    """Return a number with its noun, such as ``1 row`` or ``2,700 rows``."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
@@ -14,7 +14,7 @@ def agreeing(number: int, one: str, several: str) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun, such as the name of a class, after ``a`` or ``an``."""
+    """Return a noun, such as the name of a class, with ``a`` or ``an``."""
     return f"{'an' if noun[:1].lower() in tuple('aeio') else 'a'} {noun}"
 
 
@@ -31,7 +31,7 @@ def number_text(value: float, digits: int) -> str:
 
 
 def human_bytes(size: float) -> str:
-    """Return a size in the largest fitting unit."""
+    """Return a size in bytes, kB, MB, GB or TB, with three digits."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
@@ -40,7 +40,7 @@ def human_bytes(size: float) -> str:
 
 
 def human_seconds(seconds: float) -> str:
-    """Return a duration in the largest fitting unit."""
+    """Return a duration in seconds, minutes, hours or days."""
     for unit, length in (("s", 60.0), ("min", 60.0), ("h", 24.0)):
         if seconds < length * 2:
             return f"{seconds:.2g} {unit}" if seconds < 10 else f"{seconds:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""Warnings that point at the caller's own line, and are given once where scikit-learn fits many times."""
+"""Warnings that point at the caller's own line, and are not repeated when scikit-learn fits many times."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ PACKAGE_NAME = "anbexact"
 OUTER_PACKAGES = ("sklearn", "joblib", "concurrent", "threading", "numba", "contextlib")
 """Packages whose frames may lie between the user's line and a warning: meta-estimators, workers and the compiler."""
 _given: set[tuple[str, int, str]] = set()
+"""Warnings that were given during such fits: file, line, and text without details."""
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, from the innermost line outside this package, scikit-learn and joblib.
+    """Warn, pointing at the innermost line outside this package, scikit-learn and joblib.
 
-    Cross-validation and meta-estimators fit parts of the same data many times, and scikit-learn resets in between
-    which warnings were shown. During such a fit, a warning that differs from an earlier one for the same line only in
-    numbers and names is not repeated, unless the warning filters ask for every one.
+    Cross-validation and meta-estimators fit parts of the same data many times, and scikit-learn forgets in between
+    which warnings it has shown. During such a fit, a warning that differs from an earlier one for the same line only
+    in numbers and names is not repeated, unless the warning filters ask for every one.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _without_details(text: str) -> str:
-    """Return a message without numbers, names and parentheses, and with one form of words that agree with them."""
+    """Return a message without numbers, names and parentheses, and with words that agree with them in the plural."""
     while (shorter := re.sub(r"'[^']*'|\([^()]*\)|\d[\d.,]*", "", text)) != text:
         text = shorter
     words = re.findall(r"\w+", text)

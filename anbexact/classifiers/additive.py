@@ -56,17 +56,18 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
         Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation, for first
         differences only. ``"auto"``: the strengths of ``"evidence"``, with a strength of curvature for every feature.
-        Unless there are more than 2,000 rows and fits are slow, ``"auto"`` also multiplies strengths by a factor
-        (0.1 to 3) chosen by cross-validation, and draws shapes not to 0 but to a share of the log odds of naive
-        Bayes: a quarter, or 0, a half or three quarters where these predict left-out rows better by a standard error.
-        With up to 2,000 rows and quick fits, it penalises slopes alone if this is better by a standard error, too.
+        Unless there are more than 2,000 rows and fits are slow, ``"auto"`` also multiplies strengths by a factor (0.1
+        to 3) chosen by cross-validation, and draws shapes not to 0 but to a share of the log odds of naive Bayes: a
+        quarter, or 0, a half or three quarters where these predict left-out rows better by a standard error. With up
+        to 2,000 rows and quick fits, it penalises slopes alone if this is better by a standard error, too.
         ``docs/guides/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping
-        gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and ``"interaction"``,
-        each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0, "dose": 0.5},
-        "centre": 0.25}``.
+        gives the strengths of ``"slope"``, ``"curvature"``, ``"level"`` (for features without an order) and
+        ``"interaction"``, each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0,
+        "dose": 0.5}, "centre": 0.25}``.
     interactions : {"families", "pairs", "none"}, default "families"
-        Whether there are shapes of all features of a family together (and of each child with each of its feature
-        parents, where intervals are finer for these two), of each child and parent alone, or of single features.
+        Which shapes there are in addition to the shapes of single features. ``"families"``: of all features of a
+        family together and, where two features can have finer intervals, also of each child with each of its feature
+        parents. ``"pairs"``: only of each child with each of its feature parents. ``"none"``: no further shapes.
     ordered : collection of features, default ()
         Further features whose states have an order. Features that are cut into intervals and features whose states
         are numbers are always ordered.
@@ -91,7 +92,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     cut_points_ : dict
         Cut points of every column that was discretised: the learned ones and the additional ones between them.
     network_ : pgmpy ``DiscreteBayesianNetwork``
-        The network with the refitted posterior, as of :class:`~anbexact.RefittedClassifier`.
+        The network with the refitted posterior; see :class:`~anbexact.RefittedClassifier`.
     n_iter_ : int
         Iterations of the last fit.
     n_features_in_ : int
@@ -119,10 +120,10 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     """
 
     def check_parameters(self) -> None:
-        """Refuse parameters that are invalid."""
+        """Refuse invalid parameters."""
         check_intervals(self.intervals)
         if check_smooth(self.smooth) is None:
-            raise ValueError("smooth must not be None: RefittedClassifier refits without an order")
+            raise ValueError("smooth must not be None: use RefittedClassifier for a refit without smooth shapes")
         check_interactions(self.interactions)
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)

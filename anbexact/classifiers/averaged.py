@@ -42,7 +42,7 @@ class AveragedClassifier(AveragedParameters, StructurelessClassifier):
     posteriori tables. The probabilities of a single network, even one that is proved optimal, ignore other networks
     that may be almost as probable. Here all of them contribute. See ``docs/background/how-sure.md``.
 
-    There is no single structure, and therefore no explanations and no conversions.
+    There is no single structure, so predictions cannot be explained, and the model cannot be converted.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class AveragedClassifier(AveragedParameters, StructurelessClassifier):
     def predict_proba_interval(
         self, X: Any, *, mass: float = 0.95, draws: int = 1000, random_state: int | np.random.Generator | None = 0
     ) -> npt.NDArray[np.float64]:
-        """Return credible intervals of P(class | row): how uncertain sample size, structure and tables are.
+        """Return credible intervals of P(class | row), given how uncertain sample size, structure and tables are.
 
         Each draw from the posterior consists of an equivalent sample size, a structure and all of its tables, and
         predicts all rows. States and cut points are taken as given. For n features, a draw takes at most O(n 2ⁿ)
@@ -153,7 +153,7 @@ class AveragedClassifier(AveragedParameters, StructurelessClassifier):
     def check_parameters(self) -> None:
         super().check_parameters()
         if self.ess != "auto":
-            BDeu(self.ess)  # type: ignore[arg-type]  # it refuses what is not a number
+            BDeu(self.ess)  # type: ignore[arg-type]  # it refuses values that are not positive numbers
         draws: Any = self.draws
         if isinstance(draws, bool) or not isinstance(draws, Integral) or draws < 1:
             raise ValueError(f"draws must be a whole number of at least 1, not {draws!r}")
@@ -182,6 +182,7 @@ class AveragedClassifier(AveragedParameters, StructurelessClassifier):
 
 
 def _edges(edges: Iterable[Any]) -> tuple[Any, ...]:
+    """Return arcs as tuples; an arc may be given as a list."""
     return tuple(tuple(edge) if isinstance(edge, list) else edge for edge in edges)
 
 

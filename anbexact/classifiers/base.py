@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 
 def _check_ess(name: str, value: Any) -> None:
+    """Refuse an equivalent sample size that is neither "auto" nor a finite number above 0."""
     if isinstance(value, str) and value == "auto":
         return
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
@@ -75,9 +76,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless you set ``smoothing``, of the
         conditional tables. ``"auto"`` chooses, for BDeu, a value that gives the data a high marginal likelihood with
         the learned structure; for other scores it is 1, with ``smoothing="auto"``. With a total weight below 1,000,
-        the choice is cross-validated against 1. This takes two to five searches, and up to eleven more with few rows.
-        Where an exact search would take more than half a second, these searches are limited to two feature parents,
-        and one exact search follows. See :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and
+        the choice is cross-validated against 1. This takes two to five searches and, with few rows, up to eleven
+        more, or up to 21 more if the limit on parents is chosen, too. Where an exact search would take more than half
+        a second, these searches are limited to two feature parents, and one exact search follows. See
+        :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and
         ``docs/background/equivalent-sample-size.md``. The papers use 1.0.
     missing_class : {"error", "em"}, default "error"
         How rows without a class are treated in training: they are refused, or used for learning by expectation
@@ -89,15 +91,16 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         that is an :class:`~anbexact.scores.ACLL`), or
         :func:`~anbexact.models.parameters.hierarchical.hierarchical_tables`, for networks with many parents: each row
         of a table is shrunk towards the corresponding row with one parent fewer. The strength of this shrinkage is
-        chosen by ten-fold cross-validation, in which the structure is learned again; with fewer than 4,000 rows, this
-        is done twice. Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with probability 0 for every
-        class then gets the first class and NaN probabilities, with a warning.
+        chosen by five-fold cross-validation, in which the structure is learned again; with fewer than 1,500 rows,
+        this is repeated with other folds, two to four times in all. Tables of ``"ml"`` and ``"friedman"`` may contain
+        zeros. A row with probability 0 for every class then gets the first class and NaN probabilities, with a
+        warning.
     smoothing : float, "auto" or None, default None
         Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"`` chooses the value
         that predicts each training row best from the other rows (see
         :func:`~anbexact.models.parameters.smoothing.best_smoothing`). With a total weight below 1,000, it instead
         chooses the value that predicts held-out rows best in 5 folds, in each of which the structure is learned
-        again. If the class frequencies predict better even so, larger values are tried
+        again. If the class frequencies still predict better, larger values are tried
         (:func:`~anbexact.models.parameters.smoothing.second_smoothing`). None: the value of ``ess``.
 
     Attributes
@@ -163,7 +166,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         if tables is None:
             raise AttributeError(
                 "this classifier has densities instead of conditional tables, because its columns are continuous: "
-                "see densities_"
+                "see densities_, or the tables of to_discrete()"
             )
         return tables
 
@@ -202,7 +205,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         how = strengths, learned.class_smoothing
         estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, *how)
         network = self._estimated(table, learned.structure, cut_points, estimation)
-        self.__dict__.pop("em_", None)  # of an earlier fit
+        self.__dict__.pop("em_", None)  # an earlier fit may have left it
         if read.completes:
             self.em_ = None
         return network
@@ -234,9 +237,11 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
 
     def _learn_completing(self, table: IncompleteTable, cut_points: dict[Hashable, Cuts]) -> TableNetwork:
         """Return the network of rows with missing cells, by expectation maximisation."""
-        from anbexact.classifiers.completing import learn_from_gaps
+        from anbexact.classifiers.completing import learn_from_incomplete_rows
 
-        network, self.em_ = learn_from_gaps(self, self._structure_learner, self._strengths, table, cut_points)
+        network, self.em_ = learn_from_incomplete_rows(
+            self, self._structure_learner, self._strengths, table, cut_points
+        )
         return network
 
     def set_model(self, model: Model) -> Self:
@@ -258,11 +263,11 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
         return partial(learn_structure, table, learner, ess, smoothing, time_limit=getattr(self, "time_limit", None))
 
-    def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
-        """Return alternative searches with fewer parents for few rows, and whether the rehearsal suffices."""
+    def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # subclasses use the table
+        """Return searches with fewer parents, to be tried with few rows, and whether the rehearsal then suffices."""
         return (), False
 
-    def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
+    def _rehearsal(self, table: DiscreteTable) -> Learn:  # subclasses use the table
         """Return a function that learns structures which only serve to choose equivalent sample sizes."""
         return self._learn
 
@@ -292,7 +297,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         ----------
         *others : NetworkClassifier
             Fitted classifiers with the same variables, states, cut points, arcs, scores and equivalent sample sizes.
-            They may be copies or come from files. A row that two of them have counted counts twice.
+            They may be copies or come from files. A row that two of them have counted is counted twice.
 
         Returns
         -------
@@ -352,7 +357,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         unseen, known = reader.unseen(X, y, sample_weight)
         weights = check_weights(sample_weight, len(known))
         if not (known & (weights > 0)).any():
-            raise ValueError("no row can be compared: every row has a value or class that is not a state")
+            raise ValueError(
+                "no row can be compared: every row of weight above 0 has a missing cell, or a value or class that "
+                "did not occur in training"
+            )
         rows = np.flatnonzero(known)
         part = (_safe_indexing(X, rows), _safe_indexing(y, rows), weights[rows])
         return measure_drift(network, reader.table(*part), unseen, float(weights[~known].sum()))
@@ -448,7 +456,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         given = self.get_params(deep=False)
         parameters = {name: given[name] for name in signature(NetworkParameters).parameters if name in given}
         if hasattr(self, "ess_") and self.ess != "auto":
-            parameters["ess"] = self.ess_  # the chosen one, if this classifier has several
+            parameters["ess"] = self.ess_  # the chosen one, if several values were given
         score = given.get("structure_score", "bdeu")
         if not (score in SCORES if isinstance(score, str) else isinstance(score, Score)):
             del parameters["structure_score"]  # usable only in a search
@@ -462,7 +470,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         network = self.model_.discrete()
         if intervals is not None:
             if X is None:
-                raise ValueError("intervals are made of the rows: pass X, as in fit")
+                raise ValueError("the cut points of intervals come from the rows: pass X, as in fit")
             columns = origin.reader.cut_columns(X, sample_weight)
             network = refined_network(network, columns, check_intervals(intervals))
             origin = replace(origin.classifier_of(network).origin(), learned=self.model_)
@@ -484,7 +492,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         self.score_of(1.0)
 
     def _ess_values(self) -> Sequence[Any]:
-        """Return the given equivalent sample sizes, from which one is chosen."""
+        """Return the given equivalent sample sizes; if there are several, one of them is chosen."""
         return (self.ess,)
 
     def score_of(self, ess: float) -> Score:

@@ -32,21 +32,24 @@ if TYPE_CHECKING:
     from anbexact.classifiers.base import NetworkClassifier
 
 MOST_COMPLETIONS = 50_000
-"""Maximum number of completions, unless there are more than half as many distinct rows."""
+"""Maximum number of completions, or twice the number of distinct rows if that is more: searches remain quick."""
 SHARE_OF_MEMORY = 0.25
 """Share of the available memory that completions may take."""
 SHARE_OF_CHOICE = 0.3
 """Share of the remaining time in which equivalent sample sizes are chosen."""
 SHARE_UNSAID = 0.05
-"""Share of the distinct rows that draws may represent without a warning; the certificate says so in any case."""
+"""Share of the distinct rows that draws may represent without a warning; the certificate always mentions draws."""
 IN_ROUNDS = ("eap", "ml")
-"""Rules of tables that have an objective; for the others, rounds use ``"eap"``, and the last tables the rule."""
+"""Rules of tables with an objective that no round lowers. With another rule, the rounds use ``"eap"``, and only the
+last tables are estimated by the rule."""
 
 StructureLearner = Callable[[DiscreteTable, Validation], Callable[..., Learned]]
+"""See ``learner`` of :class:`ExpectationMaximisation`."""
 StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline, Split], Strengths]
+"""See ``strengths`` of :class:`ExpectationMaximisation`."""
 
 
-class LearnedFromGaps:
+class ExpectationMaximisation:
     """Expectation maximisation for one classifier.
 
     Parameters
@@ -116,32 +119,35 @@ class LearnedFromGaps:
     def _climb(
         self, start: str, first: Expected | DiscreteTable, learned: Learned, patience: Patience = SHORT
     ) -> Climb:
+        """Climb from a start, or continue an earlier climb, with the chosen equivalent sample sizes."""
         rule = self._classifier.parameters if self._classifier.parameters in IN_ROUNDS else "eap"
         score = self._classifier.score_of(learned.ess)
         estimation = Estimation(score, learned.ess, learned.smoothing, rule)
 
         def estimate(counts: Counts) -> Tables:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # given for the last tables
+                warnings.simplefilter("ignore", UserWarning)  # they are given for the last tables
                 return estimation.tables(counts, self._table.vocabulary.class_name)
 
         m_step = MStep(learned.learn, score, estimate, learned.smoothing if rule == "eap" else 0.0)
         return climb(self._expectation, start, first, m_step, patience, self._deadline, self._progress)
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:
+        """Return how the last tables are estimated."""
         score, rule = self._classifier.score_of(learned.ess), self._classifier.parameters
         split = IncompleteValidation(self._expectation, available_tables).split_completed
         strengths = self._strengths(rows, structure, learned, self._deadline, split)
         return Estimation(score, learned.ess, learned.smoothing, rule, strengths)
 
     def _most_completions(self) -> int:
-        """Return the maximum number of completions, as memory allows and searches remain quick."""
+        """Return the maximum number of completions that memory allows and with which searches remain quick."""
         limit = getattr(self._classifier, "memory_limit", None)
         memory = SHARE_OF_MEMORY * (available_memory() if limit is None else min(limit, available_memory()))
         each = 6 * len(self._table.vocabulary.names) + 100
         return int(min(max(MOST_COMPLETIONS, 2 * len(self._table.weights)), memory / each))
 
     def _say_what_is_drawn(self) -> None:
+        """Warn if many rows are represented by draws, because they have too many completions."""
         drawn = self._expectation.drawn
         if len(drawn) > SHARE_UNSAID * len(self._table.weights):
             most = float(self._table.n_completions()[drawn].max())
@@ -167,6 +173,7 @@ class LearnedFromGaps:
         return replace(structure, certificate=replace(certificate, method=f"{certificate.method}; {about}"))
 
     def _record(self, best: Climb, climbs: list[Climb], rows: DiscreteTable) -> EMRecord:
+        """Return how the network was found; ``rows`` are the completions of the last round."""
         starts = tuple(
             EMStart(one.start, one.score, one.rounds[-1].log_likelihood, len(one.rounds)) for one in climbs
         )
@@ -182,7 +189,7 @@ class LearnedFromGaps:
         )
 
 
-def learn_from_gaps(
+def learn_from_incomplete_rows(
     classifier: Any,
     learner: StructureLearner,
     strengths: StrengthChoice,
@@ -207,4 +214,4 @@ def learn_from_gaps(
         When interrupted, once the search under way has ended; nothing is learned then.
     """
     with abandonable(), heard_once():
-        return LearnedFromGaps(classifier, learner, strengths, table).network(cut_points)
+        return ExpectationMaximisation(classifier, learner, strengths, table).network(cut_points)

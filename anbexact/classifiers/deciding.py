@@ -22,7 +22,7 @@ class Deciding:
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
         """P(class) when no feature is known, shape (classes,), in the order of ``classes_``."""
-        return np.asarray(self.query(), dtype=np.float64)  # type: ignore[attr-defined]  # the classifier's
+        return np.asarray(self.query(), dtype=np.float64)  # type: ignore[attr-defined]  # defined by the classifier
 
     def _adjusted(self, log_posterior: npt.NDArray[np.float64], class_prior: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row) with other shares of the classes; see :meth:`decide`."""
@@ -70,8 +70,9 @@ class Deciding:
         -------
         DataFrame
             One row for each row of X, with its index if it has one. The columns are ``decision``; ``probability``,
-            that of the class decided for (NaN if the decision is not a class); and, unless there are thresholds,
-            ``expected_cost`` or ``expected_utility``, and ``advantage``, by how much the next best decision is worse.
+            the probability of the class decided for (NaN if the decision is not a class); and, unless there are
+            thresholds, ``expected_cost`` or ``expected_utility``, and ``advantage``, by how much the next best
+            decision is worse.
 
         Raises
         ------
@@ -90,7 +91,7 @@ class Deciding:
             raise ValueError(f"{given[0]} and {given[1]} were both given: a decision follows from one of them")
         classes = self.classes_.tolist()
         known = {} if class_prior is None else {"class_prior": class_prior}
-        proba = self.predict_proba(X, **known)  # type: ignore[attr-defined]  # the classifier's
+        proba = self.predict_proba(X, **known)  # type: ignore[attr-defined]  # likewise
         if thresholds is not None:
             if reject is not None:
                 raise ValueError("reject applies to costs or utilities, not to thresholds")

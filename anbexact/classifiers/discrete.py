@@ -87,7 +87,7 @@ class DiscreteClassifier(
         rows : (X, y, weights)
             The training rows.
         seconds : float
-            Time limit, in seconds, of the fit that follows that of :meth:`_begun_with`.
+            Time limit, in seconds, of the fit that follows the fit of :meth:`_begun_with`.
         """
         return learned(self)
 
@@ -191,6 +191,72 @@ class DiscreteClassifier(
         check_is_fitted(self)
         return self.model_.answer(self.reader_, evidence, values)
 
+    def sample(
+        self,
+        n: int,
+        evidence: Mapping[Hashable, Any] | None = None,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        missing: bool = False,
+    ) -> pd.DataFrame:
+        """Return rows drawn from the joint distribution of features and class, given the values of some of them.
+
+        The draws are independent and exact: their distribution is P(all variables | evidence) of the network, by a
+        junction tree, not by weighting or by a Markov chain.
+
+        The result is one frame, not features and class apart, because the class may be among the evidence, a network
+        without a class has the same form, and such a frame can be written to a file as it is. ``y = rows.pop(name)``
+        parts the two.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows, 0 or more.
+        evidence : mapping of variable to value, optional
+            Known values, as in the columns of ``fit``; they are cut and encoded as in ``predict``. The class may be
+            among them. All rows have these values; given a number, the others are drawn given its interval.
+        random_state : int, Generator or None, default None
+            Seed of the draws; None draws other rows in every call.
+        missing : bool, default False
+            Whether cells can be missing, as often as in training, in columns with a state for missing cells (see
+            ``handle_missing``). By default, rows are drawn given that none of these cells is missing.
+
+        Returns
+        -------
+        (n, variables) DataFrame
+            The features in the order of ``fit``, then the class. Columns have the units of the training table, and
+            the types that it would have in pandas; integers stay integers, and categories categories. Within an
+            interval or a group of values, a value is drawn as the training values there are distributed,
+            independently of the other columns. Cells of columns that were left out in training are missing.
+
+        Raises
+        ------
+        TypeError
+            If the model is not one network with a joint distribution, or ``evidence`` is not a mapping.
+        ValueError
+            If ``n`` is not a whole number of 0 or more; if a name is not a variable, or a value is not one of its
+            states; if the evidence has probability 0; or if a refit has no network.
+
+        Warns
+        -----
+        UserWarning
+            If the training values within intervals or groups are not known, as in a file of an earlier version. The
+            column then has the intervals or groups themselves.
+
+        Examples
+        --------
+        >>> from anbexact import ANBClassifier
+        >>> from anbexact.datasets import load_iris
+        >>> iris = ANBClassifier(ess=1, discretizer="mdlp").fit(*load_iris())
+        >>> iris.sample(3, {"species": "virginica"}, random_state=0)
+           sepal_length  sepal_width  petal_length  petal_width    species
+        0           7.2          3.8           6.1          1.3  virginica
+        1           6.3          2.7           5.1          2.1  virginica
+        2           6.6          2.9           5.1          1.8  virginica
+        """
+        check_is_fitted(self)
+        return self.model_.sample(n, evidence, random_state=random_state, missing=missing, reader=self.reader_)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class unknown to ``fit`` count as errors, with a warning."""
         predicted = self.predict(X).tolist()
@@ -257,6 +323,7 @@ class DiscreteClassifier(
         return self._classified(parts_of(frame, int(batch_rows)), results, list(keep))
 
     def _classified(self, parts: Iterator[Any], results: list[str], keep: list[str]) -> Iterator[pd.DataFrame]:
+        """Yield the result for every part: the kept columns, and the columns named by ``results``."""
         features = self.vocabulary_.features
         for part in parts:
             X = chosen_columns(part, features)
@@ -290,5 +357,5 @@ class DiscreteClassifier(
 
 
 def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:
-    """Return the classifier that read the table: a refit's network, or that of a pool's first member."""
+    """Return the classifier that read the table: the network of a refit, or of the first member of a pool."""
     return cast("TableClassifier", classifier._read_by())

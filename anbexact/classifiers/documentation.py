@@ -7,13 +7,15 @@ from functools import cache
 from inspect import cleandoc, signature
 
 HEADING = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
+"""A heading in numpy's style, underlined by hyphens."""
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: :.*)?$")
+"""The line of a section that names one parameter, or several with commas, and their type."""
 
 
 def complete_docstring(estimator: type) -> None:
-    """Add the parameters that an estimator's docstring leaves to its base classes, in their words.
+    """Add the parameters that an estimator's docstring does not describe, as its base classes describe them.
 
-    Parameters are sought in the docstrings of the base classes, the nearest first. What no base class documents stays
+    The docstrings of the base classes are searched, the nearest first. A parameter that none of them describes stays
     undocumented; a test refuses that.
     """
     before, entries, after = _parts(estimator.__doc__ or "")

@@ -25,12 +25,12 @@ from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 REPEATED_SEARCH_SECONDS = 0.5
-"""Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent
-sample sizes; beyond, structures with few parents choose them."""
+"""Estimated processor seconds up to which a search over all sets of features is repeated to choose equivalent sample
+sizes. If it would take longer, a search with few parents is repeated in its place."""
 FEW_PARENTS = 2
-"""Limit on parents in repeated searches that would otherwise not be quick."""
+"""Limit on parents in repeated searches if searches without a limit would not be quick."""
 MANY_FEATURES = 27
-"""Features beyond which repeated searches allow one parent: with two, a search may take a minute."""
+"""Number of features beyond which such searches allow one parent only: with two, a search may take a minute."""
 
 
 class ExactClassifier(ExactParameters, NetworkClassifier):
@@ -50,6 +50,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             return self._search(table, score, **self._limits(self._most_parents, time_limit))
         deadline = Deadline(time_limit)
         structure = self._search(table, score, **self._limits(most, time_limit))
+        # The tables of the optimum may be too large; then, a second search finds the best structure within a limit.
         fewer = affordable_limit(table, score, structure, required)
         if fewer is None:
             return structure
@@ -62,7 +63,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         return None if isinstance(limit, str) and limit == "auto" else limit
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:
-        """Return a search over structures with few parents if the search over all may take long."""
+        """Return a search over structures with few parents if a search over all structures may take long."""
         fewest = max(_few_parents(table), most_required_parents(self.required_edges))
         if _is_quick(table) or fewest >= (inf if self._most_parents is None else self._most_parents):
             return self._learn
@@ -84,6 +85,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         return self._search(table, score, **self._limits(max_parents, time_limit))
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
+        """Return the common arguments of the exact searches."""
         return {
             "max_parents": max_parents,
             "required": self.required_edges,
@@ -113,7 +115,7 @@ def _n_searched(table: DiscreteTable) -> int:
 
 
 def _few_parents(table: DiscreteTable) -> int:
-    """Return the limit on parents of repeated searches, for cases in which a search without a limit is not quick."""
+    """Return the limit on parents in repeated searches, used if a search without a limit would not be quick."""
     return FEW_PARENTS if _n_searched(table) <= MANY_FEATURES else 1
 
 
@@ -121,6 +123,7 @@ def _is_quick(table: DiscreteTable) -> bool:
     """Whether a search over all sets of features is quick enough to be repeated."""
     if isinstance(table, CountedTable):
         return False
+    # The cost is defined up to the most features of a lattice, where it is far above the limit already.
     n_costed = min(max(_n_searched(table), 1), MOST_FEATURES)
     return lattice_cost(n_costed, len(table.weights)).seconds <= REPEATED_SEARCH_SECONDS
 

@@ -229,7 +229,7 @@ class Explaining:
         -------
         DataFrame
             One row per scenario, row and class: ``row``, ``scenario``, ``class``, ``before`` (P(class | row)),
-            ``probability`` (that of the changed row) and ``change``, their difference.
+            ``probability`` (P(class | changed row)) and ``change``, their difference.
 
         Raises
         ------
@@ -336,7 +336,7 @@ class Explaining:
             One row per missing cell of a feature of two states or more, the most valuable of a row first: ``row``,
             ``feature``; ``information``, by how much the entropy of the class is expected to fall, in nats; ``gain``,
             by how much the expected cost of the best decision is expected to fall; ``changes_decision``, the
-            probability that the answer changes the decision; ``probability``, that of the predicted class, ``low``
+            probability that the answer changes the decision; ``probability``, P(predicted class), and ``low``
             and ``high``, its range over the answers; ``value``, the information or gain less the price; and ``ask``,
             whether this is the question to ask next.
 

@@ -45,8 +45,8 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
     parents : mapping of variable to its parents
         The parents of all variables, including the class, under the name that it gets in ``fit``.
     l2 : float, "auto" or None, default None
-        None: the tables are estimated according to ``parameters``. Otherwise, those of the class and its children are
-        refitted by conditional likelihood, with a prior of this precision around them; see
+        None: the tables are estimated according to ``parameters``. Otherwise, the tables of the class and its
+        children are refitted by conditional likelihood, with a prior of this precision around them; see
         :meth:`anbexact.adapters.LogitModel.refit`. The classifier then has no ``counts_``, so rows cannot be added.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
@@ -55,7 +55,7 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
     ------
     ValueError
         In ``fit``, if the mapping is not an acyclic graph over exactly the table's variables; or if the tables are to
-        be refitted, and the refitted posterior may not be that of any network with this graph
+        be refitted, and perhaps no network with this graph has the refitted posterior
         (:class:`~anbexact.RefittedClassifier` needs no such network).
 
     Warns

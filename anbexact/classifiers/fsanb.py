@@ -46,11 +46,11 @@ class FSANBParameters(ExactParameters):
 class FSANBClassifier(FSANBParameters, ExactClassifier):
     """The augmented naive Bayes with the highest BDeu over features selected by Bayes factors (fsANB).
 
-    A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable when it is
-    independent of the class C than when it is not, or if it has a single state, as a column that looks like an
-    identifier has. The optimal augmented naive Bayes over the other features is then learned, as by
-    :class:`~anbexact.ANBClassifier`. Dropped features have no arcs in the network: they stay in the vocabulary and
-    are required at prediction, but have no influence on the class.
+    A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable under
+    independence of X_i and the class C as under dependence. A feature with a single state is dropped, too; columns
+    that look like identifiers are such features. The optimal augmented naive Bayes over the other features is then
+    learned, as by :class:`~anbexact.ANBClassifier`. Dropped features have no arcs in the network: they stay in the
+    vocabulary and are required at prediction, but have no influence on the class.
 
     Equivalent sample size and δ are chosen by accuracy in two-fold cross-validation, for which selection and search
     are repeated in every fold, with EAP tables; see :func:`~anbexact.search.fsanb.learn_selected`. Cut points are
@@ -164,13 +164,13 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     def _selected_structure(
         self, learn: Learn, table: DiscreteTable, score: Score, time_limit: float | None
     ) -> Structure:
-        """Return the structure over the features that the choice of all rows selects from other rows."""
+        """Return the structure of some rows, over the features selected from them with the values chosen on all."""
         return self._selected(learn, self.selection_ess_, self.threshold_, table, time_limit).structure
 
     def _learn_chosen(
         self, ess: float, threshold: float, table: DiscreteTable, score: Score, time_limit: float | None
     ) -> Structure:
-        """Return the structure over the features that one choice selects, and store its Bayes factors."""
+        """Return the structure over the features that given values select, and store the Bayes factors."""
         found = self._selected(self._learn, ess, threshold, table, time_limit)
         self.log_bayes_factors_ = found.log_bayes_factors
         return found.structure
@@ -178,6 +178,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     def _selected(
         self, learn: Learn, ess: float, threshold: float, table: DiscreteTable, time_limit: float | None
     ) -> Selection:
+        """Return the structure over the features that given values select, and the Bayes factors."""
         return learn_selected(
             table,
             learn,
@@ -195,5 +196,5 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
 
 
 def _several(value: Any) -> Sequence[Any]:
-    """Return one value, or several, as a tuple."""
+    """Return a value, or an iterable of values, as a tuple."""
     return (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)

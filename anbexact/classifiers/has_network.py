@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HasNetwork:
-    """A fitted classifier whose class posterior is that of a network with conditional tables."""
+    """A fitted classifier for whose class posterior there is a network with conditional tables."""
 
     _network: DiscreteBayesianNetwork | None
 
@@ -40,13 +40,14 @@ class HasNetwork:
         """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
         from anbexact.adapters.pgmpy.networks import to_pgmpy
 
-        return to_pgmpy(self)  # type: ignore[arg-type]  # its heirs are such classifiers
+        return to_pgmpy(self)  # type: ignore[arg-type]  # subclasses are such classifiers
 
     def __dir__(self) -> list[str]:
         """List the attributes, with ``network_`` only once it has been built.
 
-        scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read whatever is listed here, and
-        scikit-learn's own ``__dir__`` reads it, too, while the network of large tables takes a minute and gigabytes.
+        scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read every attribute that is listed
+        here, and so does scikit-learn's own ``__dir__``. Building the network of large tables can take a minute and
+        gigabytes of memory.
         """
         listed = set(object.__dir__(self))
         if vars(self).get("_network") is None:

@@ -29,7 +29,7 @@ OF_TABLES = {
     "smoothing": None,
     "discretizer": "auto",
 }
-"""Parameters that a universal measure does not use, and their defaults."""
+"""Parameters that apply to conditional tables only, with their defaults: a universal measure does not use them."""
 
 
 class MeasuredClassifier(NetworkClassifier):
@@ -148,6 +148,7 @@ class MeasuredClassifier(NetworkClassifier):
         return self._classifier_of(self.model_.discrete())
 
     def _classifier_of(self, network: TableNetwork) -> FixedStructureClassifier:
+        """Return a fitted classifier of a network that reads frames as this one does."""
         return FixedStructureClassifier.from_network(
             network,
             feature_names=getattr(self, "feature_names_in_", None),
@@ -159,8 +160,8 @@ class MeasuredClassifier(NetworkClassifier):
     def discrete_form(self) -> NetworkClassifier:
         """Return a classifier with conditional tables, for other programs.
 
-        This is the classifier itself or, where columns are modelled by densities, that of :meth:`to_discrete`, with a
-        warning that states the cost.
+        This is the classifier itself or, if columns are modelled by densities, the result of :meth:`to_discrete`,
+        with a warning that states the cost.
         """
         check_is_fitted(self)
         if self.universal_score_ is None:

@@ -62,14 +62,15 @@ if TYPE_CHECKING:
     from anbexact.models.pool.logit import PooledLogit
 
 FOLDS, FEWER_FOLDS = 5, 3
-"""Default numbers of folds: members learn almost as well from two thirds of many rows."""
+"""Default numbers of folds. With many rows, there are fewer: members learn almost as well from two thirds of them."""
 MANY_ROWS, FEW_ROWS = 2_000, 100
-"""Number of rows from which on there are fewer folds, and below which there are fewer automatic members. If columns
-are cut, there are fewer folds from the latter number on, as few automatic members are dense then."""
+"""Numbers of rows from which on there are fewer folds: the first if no column is cut; the second if columns are cut,
+because few automatic members then have so many parameters that they need more rows."""
 LITTLE = 1.0
-"""Total loss of an automatic member on held-out rows, in nats, below which no further one is needed."""
+"""Total loss of an automatic member on the held-out rows, in nats, below which later members cannot improve much and
+are not learned."""
 OWN = ("class_weight", "n_jobs", "verbose")
-"""Parameters of the pool itself, independent of its members."""
+"""Parameters of the pool itself, which do not apply to automatic members only."""
 
 
 @parameter_group
@@ -140,7 +141,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         The members of the pool, learned from all rows.
     weights_ : (members,) array
         Their weights, above 0. If all members have weight 0, the pool contains only the first one, with weight 0, and
-        predicts the same probabilities for every row, those of ``biases_``.
+        predicts the same probabilities, which follow from ``biases_``, for every row.
     biases_ : (classes,) array
         The constant added to the log odds of every class, in nats; the biases add up to 0.
     ridge_ : float
@@ -156,7 +157,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     vocabulary_ : Vocabulary
         Names and states of all variables, on these common states.
     cut_points_ : dict
-        Cut points of every column that was discretised: those of all members together.
+        Cut points of every column that was discretised: the cut points of all members together.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -292,7 +293,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     def _common(
         self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
     ) -> FixedStructureClassifier | None:
-        """Return a network on the common states of the members; None if they have none."""
+        """Return a naive Bayes on the common states of the members; None if there are no such states."""
         from anbexact.classifiers.pooling.common_states import common_network
         from anbexact.models.coding import DifferentCodingsError
 
@@ -302,7 +303,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             return None
 
     def _tell(self, records: Sequence[Record]) -> None:
-        """Warn about members that are missing from the pool for other reasons than their weight."""
+        """Warn about members that are not in the pool for a reason other than weight 0."""
         late = [record.member.name for record in records if record.outcome == OUT_OF_TIME]
         if late:
             done = sum(record.outcome in (POOLED, NO_WEIGHT) for record in records)
@@ -376,7 +377,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
 
     @property
     def members_(self) -> pd.DataFrame:
-        """All members that were tried, with their weights and outcomes."""
+        """All members that were considered, with their weights and outcomes."""
         return pd.DataFrame(self._considered).set_index("member")
 
     @property
@@ -424,7 +425,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     def to_logit(self) -> PooledLogit:
         """Return the logistic regression with the posterior of the pool, on the common states of its members.
 
-        Its terms are those of the union of the members' families. ``to_logit().to_network()`` is one network with
+        It has the terms of the union of the members' families. ``to_logit().to_network()`` is one network with
         this posterior, if its tables fit into memory.
 
         Raises
@@ -461,7 +462,7 @@ def _indexable(rows: Any) -> Any:
 def _repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
     """Issue every warning that was caught, each text only once, because members read the same rows.
 
-    Left out are those that a member predicts badly: it then has little weight.
+    Warnings that a member predicts worse than the class frequencies are left out: such a member has little weight.
     """
     for text, category in dict.fromkeys((str(warning.message), warning.category) for warning in caught):
         if not issubclass(category, PredictedWorseWarning):

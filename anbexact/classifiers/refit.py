@@ -61,7 +61,7 @@ def smoothed_model(
 ) -> LogitModel:
     """Return the logistic regression of a network on fine intervals, refitted to these rows with smooth shapes.
 
-    ``how`` are parameters of :meth:`anbexact.adapters.LogitModel.refit`. Warnings are those of
+    ``how`` are parameters of :meth:`anbexact.adapters.LogitModel.refit`. It gives the same warnings as
     :func:`refitted_model`.
 
     Raises
@@ -74,7 +74,10 @@ def smoothed_model(
 
 
 def _of_labelled(network: NetworkClassifier, y: Any, sample_weight: Any) -> Any:
-    """Return the weights of rows, 0 without a class if such rows were completed; warn about rows left out."""
+    """Return the weights for a refit: rows without a class that expectation maximisation completed get weight 0.
+
+    Warn if rows with missing cells, from which the network was learned, are left out of the refit.
+    """
     if getattr(network, "em_", None) is None:
         return sample_weight
     if network.handle_missing == EM:
@@ -87,7 +90,7 @@ def _of_labelled(network: NetworkClassifier, y: Any, sample_weight: Any) -> Any:
 
 
 def _refit(model: LogitModel, X: Any, y: Any, sample_weight: Any, **how: Any) -> LogitModel:
-    """Return a model refitted to rows about which all warnings were given before.
+    """Return the refitted model; warnings about the rows, which ``fit`` of the network gave, are not repeated.
 
     Rows with missing cells that were completed to learn the network are left out.
     """

@@ -149,14 +149,14 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             return self.set_refitted(network, self._refit(network, X, y, sample_weight))
 
     def check_parameters(self) -> None:
-        """Refuse parameters that are invalid."""
+        """Refuse invalid parameters."""
         check_l2(self.l2)
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)
 
     @all_or_nothing
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also of the network, such as ``estimator__ess``.
+        """Set parameters of this classifier or, such as ``estimator__ess``, of the network.
 
         If ``estimator`` is None, the default network takes its place, so that its parameters can be set.
 
@@ -178,6 +178,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     def _fitted_after(
         self, learned: Callable[[Any], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
     ) -> Self:
+        # Several members may share the network, so the copy gets it fitted and frozen, and only refits it. Then, the
+        # copy gets back its own parameters.
         X, y, weights = rows
         own = inf if self.time_limit is None else self.time_limit
         copy = clone(self).set_params(estimator=FrozenEstimator(learned(self._begun_with())))
@@ -226,19 +228,19 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
     @all_or_nothing
     def set_refitted(self, network: NetworkClassifier, model: LogitModel) -> Self:
-        """Store what was learned."""
+        """Store a fitted network and its refitted logistic regression; this classifier is then fitted."""
         self.estimator_, self.logit_, self._network = network, model, None
         self.classes_ = model.classes_
         self.n_iter_ = model.refitted.fit.iterations if model.refitted is not None else 0
         self.n_features_in_ = network.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self.__dict__.pop("feature_names_in_", None)  # an earlier fit may have left them
         if hasattr(network, "feature_names_in_"):
             self.feature_names_in_ = network.feature_names_in_
         return self
 
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
-        """The shares of the classes in training: those of ``estimator_`` when no feature is known."""
+        """The shares of the classes in training: P(class) by ``estimator_`` when no feature is known."""
         check_is_fitted(self)
         return self.estimator_.class_prior_
 

@@ -66,7 +66,7 @@ class Registered:
 
 
 CLASSIFIERS: dict[str, Registered] = {}
-"""All of them, by the names of their classes."""
+"""All registered classifiers, by the names of their classes."""
 
 
 def register_classifier(
@@ -91,13 +91,13 @@ def register_classifier(
         others = [known for key, known in CLASSIFIERS.items() if key != estimator.__name__]
         known = CLASSIFIERS.get(estimator.__name__)
         if known is not None and known.estimator.__module__ != estimator.__module__:
-            raise ValueError(f"another classifier class is called {estimator.__name__!r}")
+            raise ValueError(f"another classifier class is called {estimator.__name__!r}: rename this one")
         if name is not None and any(other.name == name for other in others):
-            raise ValueError(f"another classifier is called {name!r}")
+            raise ValueError(f"another classifier is called {name!r}: choose another name")
         labels = {line.label for other in others for line in other.compared}
         taken = [line.label for line in compared if line.label in labels]
         if taken:
-            raise ValueError(f"another line of comparisons is called {taken[0]!r}")
+            raise ValueError(f"another line of comparisons is called {taken[0]!r}: choose another label")
         CLASSIFIERS[estimator.__name__] = Registered(estimator, name, title, tuple(compared), tuple(saved), networks)
         return register_object(estimator)
 
@@ -123,4 +123,5 @@ def networks_of(estimator: type[Any]) -> str:
 
 
 def _place(entry: Registered) -> int:
+    """Return where a classifier is listed: where its first line stands in comparisons; last if it has none."""
     return min((line.place for line in entry.compared), default=1000)

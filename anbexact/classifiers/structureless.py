@@ -23,7 +23,7 @@ class StructurelessClassifier(TableClassifier):
     """
 
     _most_compared: ClassVar[int | None] = None
-    """Maximum number of features with two or more states for which this is cheap enough; None if it always is."""
+    """Maximum number of features with two or more states for this comparison, if it becomes too slow beyond."""
 
     @abstractmethod
     def _model_of(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts], progress: Progress | None) -> Model:

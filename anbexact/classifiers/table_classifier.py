@@ -63,11 +63,11 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         (``docs/guides/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
-        them: with 50 or more observed rows, text with at least 95 % distinct cells, and whole numbers with as many
-        distinct cells if they repeat much less often than random numbers of the same range would (see
-        :func:`~anbexact.tables.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
-        that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
-        any value.
+        them. With 50 or more observed rows, these are columns of text, or of whole numbers, in which at least 95 % of
+        the cells are distinct; whole numbers must also repeat much less often than random numbers of the same range
+        would (see :func:`~anbexact.tables.identifiers.identifier_reason`). Floats, and columns that are declared in
+        ``categories``, are never left out. A column that is left out stays a feature with the single state
+        ``"(left out)"``: prediction requires it and accepts any value.
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, as "1,234" and "5,678" do. A column of text
         is read as numbers, dates, times of day or durations if all its cells are of this kind, in one notation, and
@@ -107,8 +107,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             The features, one column each. Or a lazy frame (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are
             counted where they are; see ``docs/guides/large-tables.md``.
         y : (rows,) series, array or list
-            The class of every row. Its name becomes that of the class variable, which is called ``"class"``
-            otherwise. If X is a lazy frame, the name of a column.
+            The class of every row. Its name becomes the name of the class variable; without a name, this
+            is ``"class"``. If X is a lazy frame, the name of a column.
         sample_weight : (rows,) array, optional
             Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it. If X
             is a lazy frame, the name of a column.
@@ -143,8 +143,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Add rows to what was learned: counts add up, so the tables are those of all rows together.
 
         States, cut points, ``ess_`` and ``smoothing_`` stay as they are, and so does the structure of a network;
-        ``structure_.score`` becomes that of all rows, and its certificate says that nothing is proved about it. If
-        the classifier is not fitted, this is ``fit``.
+        ``structure_.score`` becomes the score of all rows, and its certificate says that nothing is proved about it.
+        If the classifier is not fitted, this is ``fit``.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
                 f"classes are {list(classes)!r}, but were {known!r} in the first call: they cannot change"
             )
         dropped, reader = self.dropped_, self.reader_
-        if self.handle_missing == EM:  # the expectations of all rows would have to be recomputed
+        if self.handle_missing == EM:  # new rows would change the expected counts of all earlier ones
             reader = replace(reader, handle_missing="error")
         self.set_model(self.model_.add(reader.table(X, y, sample_weight)))
         self.dropped_ = dropped
@@ -201,8 +201,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         self.set_model(model)
         self.dropped_ = dict(read.dropped)
 
-    def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:  # for classifiers that have it
-        """Refit the model that was learned."""
+    def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:  # subclasses use the rows
+        """Refit the model that was learned; most classifiers do not."""
 
     def _undropped(self) -> Collection[Hashable]:
         """Return the columns that are never left out, even if they look like identifiers."""
@@ -230,7 +230,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return self
 
     def _threads(self) -> int | None:
-        """Return the number of threads, ``n_jobs``."""
+        """Return ``n_jobs``, the number of threads."""
         return self.n_jobs
 
     @property

@@ -1,7 +1,7 @@
-"""The command ``anbexact``: fit, predict with, compare, report on, look at and convert classifiers.
+"""The command ``anbexact``: fit classifiers, predict and sample with them, compare, report on, and convert them.
 
-Exit codes: 0 when all went well, 1 for a failure during the work, 2 for a wrong command line or wrong input, 130 when
-interrupted. Results go to standard output; progress (on a terminal only), notes and the one line of an error to
+Exit codes: 0 if all went well, 1 for a failure during the work, 2 for a wrong command line or wrong input, 130 if
+interrupted. Results go to standard output; progress (on a terminal only), notes, and the one line of an error go to
 standard error.
 """
 
@@ -18,13 +18,13 @@ from typing import NoReturn
 import anbexact
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.memory import is_from_system
-from anbexact.cli import compare, convert, fit, panel, predict, report
+from anbexact.cli import compare, convert, fit, panel, predict, report, sample
 from anbexact.cli.messages import InputError, in_options, note, noted_once
 from anbexact.cli.options import FORMATTER
 from anbexact.cli.streams import usable_streams
 
-COMMANDS = (fit, predict, compare, report, panel, convert)
-"""In the order of the help text."""
+COMMANDS = (fit, predict, compare, report, panel, sample, convert)
+"""The commands, in the order of the help text."""
 
 EXAMPLES = """\
 examples:

@@ -1,9 +1,10 @@
 """What the cells of a column mean, whichever format they were read from.
 
-Blanks at the ends of texts are removed. A word that stands for a missing cell becomes one, unless it is known as a
-state. A column of text becomes numbers or dates if all of its cells are, and booleans if the format has none of its
-own. Whole numbers are integers, even if the format or a missing cell made them floats. A number of single precision
-becomes the shortest decimal that rounds to it. Columns of mixed types are read as the text that CSV would contain.
+Blanks at the ends of texts are removed. A word that stands for a missing cell is read as one, unless it is known as a
+state. A column of text becomes numbers or dates if all of its cells are such, and booleans if the format does not
+have booleans itself. Whole numbers are integers, even if the format or a missing cell made them floats. A number of
+single precision becomes the shortest decimal that rounds to it. Columns of mixed types are read as the text that CSV
+would contain.
 """
 
 from __future__ import annotations
@@ -31,17 +32,21 @@ from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity, 
 EXACT = 2.0**53
 """Up to this, a float64 represents every whole number exactly."""
 NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+"""A number with a decimal point, perhaps in scientific notation, or infinity."""
 CODE = re.compile(r"[+-]?0\d", re.ASCII)
 """The beginning of whole numbers with leading zeros, such as 00501, which are codes."""
 MISSING_DOT = "."
 """A missing cell among numbers, as SAS and Stata write it."""
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+"""The booleans by their texts."""
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _SWAPPED = str.maketrans(",.", ".,")
+"""Exchanges points and commas, so that a decimal comma becomes a point."""
 _GROUPED = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)", re.ASCII)
+"""A whole number in which points may separate thousands."""
 
 TextReader: TypeAlias = Callable[[str], str | None]
-"""Takes the text of a cell; returns what it is in its column, None for a missing cell."""
+"""A function from the text of a cell to the state, or None for a missing cell."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +78,9 @@ class Expected:
     def text_reader(self, name: str) -> TextReader:
         """Return the function that reads the texts of a column.
 
-        A text that is a state is that state. From other texts, blanks at the ends are removed. The rest is a missing
-        cell if it is a word for one. It is a state with such blanks if exactly one state is the same without them,
-        because blanks get lost in text files and when people type.
+        A text that is a state is that state. From other texts, blanks at the ends are removed. What remains is a
+        missing cell if it is a word for one. Otherwise, it is a state that has blanks at its ends if exactly one such
+        state equals it without them, because blanks get lost in text files and when people type.
         """
         states, missing = self.states.get(name, ()), self.missing_words(name)
         count = Counter(state.strip() for state in states)
@@ -151,27 +156,28 @@ def in_one_form(column: pd.Series[Any]) -> pd.Series[Any]:
     Booleans are nullable if cells are missing. Datetimes become dates if the time of all of them is midnight. Columns
     of other types are returned as they are.
     """
-    dtype, gaps = column.dtype, bool(column.isna().any())
+    dtype, incomplete = column.dtype, bool(column.isna().any())
     if is_text(column) or isinstance(dtype, pd.CategoricalDtype):
         return column
     if pd.api.types.is_bool_dtype(dtype):
-        return column.astype("boolean" if gaps else bool)
+        return column.astype("boolean" if incomplete else bool)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
-        return _numbers(column, gaps)
+        return _numbers(column, incomplete)
     return _dates(column) if isinstance(dtype, np.dtype) and dtype.kind == "M" else column
 
 
-def _numbers(column: pd.Series[Any], gaps: bool) -> pd.Series[Any]:
+def _numbers(column: pd.Series[Any], incomplete: bool) -> pd.Series[Any]:
+    """Return numbers as :func:`in_one_form` does; ``incomplete`` says whether cells are missing."""
     if column.dtype.kind in "iu":
         nullable: Any = pd.UInt64Dtype() if column.dtype.kind == "u" and column.max() >= 1 << 63 else pd.Int64Dtype()
-        return column.astype(nullable if gaps else nullable.numpy_dtype)
+        return column.astype(nullable if incomplete else nullable.numpy_dtype)
     own: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
     narrow = own in (np.float16, np.float32)
     values = in_double(column.to_numpy(dtype=own if narrow else np.float64, na_value=np.nan))
     observed = values[~np.isnan(values)]
     numbers = pd.Series(values, index=column.index, name=column.name)
     if len(observed) and bool((np.abs(observed) < EXACT).all()) and bool((observed == np.rint(observed)).all()):
-        return numbers.astype("Int64" if gaps else np.int64)
+        return numbers.astype("Int64" if incomplete else np.int64)
     return numbers
 
 
@@ -202,7 +208,7 @@ def _objects(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
 def _of_text(
     column: pd.Series[Any], read: TextReader, values_of: Callable[[list[str]], pd.Series[Any] | None]
 ) -> pd.Series[Any]:
-    """Return a column of text with its cells read: as what ``values_of`` makes of its distinct texts, or as text."""
+    """Return a column of text with its cells read; if ``values_of`` makes values of its distinct texts, as these."""
     codes, uniques = pd.factorize(column)
     given = uniques.tolist()
     if not all(isinstance(text, str) for text in given):  # declared categories
@@ -284,7 +290,7 @@ def _numbers_of(texts: list[str]) -> pd.Series[Any]:
 
 
 def is_undecided(numbers: npt.NDArray[np.float64]) -> bool:
-    """Whether numbers may be codes, or have points between thousands.
+    """Whether numbers may have been codes, or may have had points between thousands, in the text of the file.
 
     This is possible if all are whole, or if all are below 1,000 and have at most three decimals.
     """
@@ -326,7 +332,7 @@ def numbered_names(names: Sequence[str]) -> list[str]:
 
 
 def without_unnamed(frame: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Leave out, with a note, columns without a name that are empty or name the rows; refuse others."""
+    """Leave out columns without a name, with a note, if they are empty or name the rows; refuse any others."""
     out = []
     for place, name in enumerate(frame.columns):
         if not name.startswith("\0"):

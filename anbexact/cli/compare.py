@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sklearn.base import clone
 
 import anbexact
-from anbexact._runtime.units import counted
+from anbexact._runtime.units import agreeing, counted
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, in_options, note
 from anbexact.cli.options import (
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from anbexact.show.report.case_study import Query
 
 DEMO_TABLE = "tic_tac_toe"
+"""The embedded table that is taken without any arguments."""
 DEMO_MODELS = (
     "NB",
     "TAN",
@@ -62,12 +63,13 @@ DEMO_MODELS = (
     "gradient boosting",
     "class frequencies",
 )
-"""What is compared without any arguments: from naive Bayes to the pool, and what people would take instead."""
+"""The models that are compared without any arguments: from naive Bayes to the pool, and popular alternatives."""
 FOLDS, DEMO_FOLDS = 10, 5
+"""Default numbers of folds: with a table or dataset, and without any arguments."""
 DESCRIPTION = f"""\
 Cross-validate classifiers side by side, learn the ANB from all rows, and explain its answer for one row.
-Without DATA and --dataset: on the embedded table {DEMO_TABLE}, with {DEMO_FOLDS} folds and a selection of
-models. When you interrupt it, the models that are finished are printed."""
+Without DATA and --dataset, the embedded table {DEMO_TABLE} is taken, with {DEMO_FOLDS} folds and a selection of
+models. If you interrupt the command, it prints the models that are finished."""
 EXAMPLES = """\
   anbexact compare data.csv --class NAME
   anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
@@ -122,9 +124,9 @@ def _names(text: str) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure the classifiers, then learn one from all rows, and explain what it says of a row that is left out.
+    """Measure the classifiers, then learn one from all rows, and explain its answer for a row that is left out.
 
-    What is printed as text is printed as soon as it is known, since later steps can take long.
+    Text is printed as soon as it is known, since later steps can take long.
     """
     if args.models:
         try:
@@ -194,7 +196,7 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
 def _cross_validate(
     X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None, args: argparse.Namespace
 ) -> Comparison:
-    """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
+    """Return the measurements, and note each warning of the classifiers once, unless their notes say the same."""
     demo = args.data is None and args.dataset is None
     folds = args.folds if args.folds is not None else DEMO_FOLDS if demo else FOLDS
     with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
@@ -221,14 +223,14 @@ def _cross_validate(
 
 
 def _print_measured(frame: Comparison, X: pd.DataFrame) -> None:
-    """Print the measurements, what must be known to read them, and what they say."""
+    """Print the measurements, the notes that they require, and what they say."""
     print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
     print_comparison(frame)
     uncut = [name for name in frame.index if name in UNCUT]
     if uncut and any(X[column].dtype.kind in "iuf" and X[column].nunique() > MANY_VALUES for column in X):
-        sees = "sees" if len(uncut) == 1 else "see"
-        others = ", the others cut into intervals" if len(uncut) < len(frame) else ""
-        print_wrapped(f"{', '.join(uncut)} {sees} the measurements as they are{others}", width=TABLE_WIDTH)
+        use = agreeing(len(uncut), "uses", "use")
+        others = "; the other models cut them into intervals" if len(uncut) < len(frame) else ""
+        print_wrapped(f"{', '.join(uncut)} {use} numbers as they are{others}", width=TABLE_WIDTH)
     for text in frame.attrs["notes"]:
         print_wrapped(f"note: {in_options(text)}")
     for sentence in read_comparison(frame):
@@ -268,9 +270,9 @@ def _ask(
     folds: int,
     threads: int | None,
 ) -> Query | None:
-    """Return one question with its answer, or None (and a note) if it cannot be answered.
+    """Return the question about one row with its answer; None, with a note, if it cannot be answered.
 
-    It is about a row of the first fold, and the classifier, not fitted yet, learns from the other folds.
+    The row is one of the first fold. The classifier, which is not fitted yet, learns from the other folds.
     """
     from anbexact.show.report.case_study import Query
 
@@ -299,7 +301,7 @@ def _measurements(args: argparse.Namespace, frame: Comparison) -> dict[str, Any]
 
 
 def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None) -> None:
-    """Print the network, and the question to it."""
+    """Print the network, and the question about one row with its answer."""
     print(f"\nThe {name} of all rows, {sample_sizes(classifier)}")
     print_reading(classifier)
     print_learned(classifier)

@@ -9,8 +9,8 @@ from anbexact.cli.models import FORMATS_HELP, check_output, read_model, write_mo
 from anbexact.cli.options import Commands, add_command
 
 DESCRIPTION = """\
-From and to JSON, BIF, XMLBIF and XDSL, by the extensions of the files. A network file is accompanied by one that
-ends in .names.json: it keeps the names and types that the format cannot hold."""
+Convert a classifier between JSON, BIF, XMLBIF and XDSL, by the extensions of the files. A file of the last three
+formats is accompanied by one that ends in .names.json and keeps the names and types that the format cannot hold."""
 EXAMPLES = """\
   anbexact convert model.json model.xdsl
   anbexact convert model.xdsl copy.json
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read the one, write the other."""
+    """Read the classifier from one file, and write it to the other."""
     check_output(args.target)
     classifier = read_model(args.source, args.class_name)
     write_model(classifier, args.target)

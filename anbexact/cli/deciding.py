@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_deciding(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of decisions: ``--class-prior``, ``--cost`` and ``--reject``."""
     group = parser.add_argument_group("decisions")
     group.add_argument(
         "--class-prior",
@@ -56,7 +56,7 @@ def add_cost_table(parser: argparse.ArgumentParser) -> None:
 
 
 def costs_of(args: argparse.Namespace, classes: list[Any]) -> Costs | None:
-    """Return what decisions cost, from a file or by class; None if nothing was said of costs."""
+    """Return what decisions cost, from a file or by class; None if no option names a cost."""
     if args.costs is None:
         if not args.cost and args.reject is None:
             return None
@@ -83,7 +83,7 @@ def check_deciding(args: argparse.Namespace) -> None:
 
 
 def probabilities(classifier: DiscreteClassifier, X: Any, args: argparse.Namespace) -> npt.NDArray[np.float64]:
-    """Return P(class | row), with the shares of the classes that were asked for."""
+    """Return P(class | row), adjusted to the shares of the classes if ``--class-prior`` names them."""
     if not args.class_prior:
         return classifier.predict_proba(X)
     shares = _by_class(args.class_prior, "--class-prior", classifier.classes_.tolist())
@@ -96,7 +96,7 @@ def probabilities(classifier: DiscreteClassifier, X: Any, args: argparse.Namespa
 
 
 def decided(classifier: DiscreteClassifier, proba: npt.NDArray[np.float64], args: argparse.Namespace) -> Any:
-    """Return the decision of every row: the most probable class, or that of least expected cost."""
+    """Return the decision about every row: the most probable class, or the decision of least expected cost."""
     if not args.cost and args.reject is None:
         return classifier.classes_[proba.argmax(axis=1)]
     classes = classifier.classes_.tolist()
@@ -131,7 +131,7 @@ def _by_class(texts: Sequence[str], option: str, classes: Sequence[Any]) -> dict
     for part in (part for text in texts for part in text.split(",")):
         label, equals, number = part.rpartition("=")
         if not equals or label not in known:
-            raise InputError(f"{option} {part!r}: write CLASS=NUMBER, with a class out of {listed(known, '')}")
+            raise InputError(f"{option} {part!r}: write CLASS=NUMBER, where CLASS is one of {listed(known, '')}")
         try:
             found[known[label]] = float(number)
         except ValueError:

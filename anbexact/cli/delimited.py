@@ -1,11 +1,12 @@
 """Text with separators: which separator, decimal mark and encoding a file has, and its cells.
 
-The cells are read as text, except those of columns that are measures judging by the first lines: pandas reads these
+The cells are read as text, except in columns that are measures judging by the first lines: pandas reads these
 directly as numbers, which is many times faster.
 
-DuckDB is quick, but not suitable for these files. It refuses lines of blanks and files with two kinds of line ends,
-or otherwise truncates long rows silently. Its messages count rows, not lines. It does not read bzip2, xz or zip, most
-encodings, runs of blanks as a separator, or row names of R. And it detects separators only in tables without errors.
+DuckDB is quick, but not suitable for these files. It refuses lines of blanks and files with two kinds of line ends;
+with settings that accept these, it truncates long rows silently. Its messages count rows, not lines. It does not read
+bzip2, xz or zip, most encodings, runs of blanks as a separator, or row names of R, and it detects separators only in
+tables without errors.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from anbexact.tables.frames.written_numbers import DECIMAL_MARKS, number_parts
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 """Separators by name; if several fit, the first one is taken. A space stands for any number of blanks."""
 TABBED = (".tsv", ".tab")
+"""Extensions of files whose separator is a tab."""
 SAMPLE = 200
 """Number of lines that determine how a file is read."""
 
@@ -40,6 +42,8 @@ class Dialect:
 
     Attributes
     ----------
+    encoding, separator, decimal : str
+        The encoding, the separator of cells (a space stands for any number of blanks), and the decimal mark.
     names : list of str
         The column names; a column without one has the name ``""``.
     unnamed_first : bool
@@ -112,7 +116,7 @@ def read_delimited(
         (frame,) = delimited_parts(source, dialect, expected, verbatim)
     except UnicodeDecodeError:
         raise
-    except ValueError:  # a cell of a measure is no number
+    except ValueError:  # a later cell of a measure is not a number
         (frame,) = delimited_parts(source, dialect, expected, None)
     return frame
 
@@ -153,7 +157,7 @@ def told_dialect(source: Source, encoding: str, separator: str | None, decimal: 
 
 
 def _is_measure(cells: Collection[str], decimal: str) -> bool:
-    """Whether cells are numbers that, whatever else the column contains, are not codes or written with thousands."""
+    """Whether cells are numbers that show that their column has neither codes nor points between thousands."""
     swap = str.maketrans(decimal + ".", "." + decimal)
     given = [text.translate(swap) for cell in cells if (text := cell.strip()) not in MISSING_WORDS]
     return all(map(NUMBER.fullmatch, given)) and not is_undecided(np.array(given, dtype=np.float64))
@@ -181,7 +185,7 @@ def _separator(lines: list[str], name: str) -> str:
             header, *rows = _rows(iter(lines), candidate)
         except csv.Error:
             continue
-        rows = rows[: -1 if len(lines) == SAMPLE else None]  # the last may go on
+        rows = rows[: -1 if len(lines) == SAMPLE else None]  # the last row may continue
         widths = [len(row) for row in rows if row]
         named = len(header) + _row_names(header, rows)
         share = sum(width == named for width in widths) / len(widths) if widths else 1.0

@@ -25,7 +25,7 @@ def read_edges(given: Iterable[str], features: Collection[str], option: str, lab
         for place, line in _lines(text, option):
             ends = [end.strip() for end in line.split(ARROW)]
             if len(ends) != 2 or not all(ends):
-                raise InputError(f"{place}: {line!r} is not an arc A->B")
+                raise InputError(f"{place}: {line!r} is not an arc A->B from one feature to another")
             for end in ends:
                 if end not in features:
                     raise InputError(f"{place}: {line!r}: {no_column(end, features, label)}")

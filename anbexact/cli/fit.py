@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
     features = None
     if chosen.model_.learned is not None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of rows that are left out: said already
+            warnings.simplefilter("ignore")  # about rows that are left out: the fit has given these
             features = feature_report(chosen, X, y, weights)
     if args.json:
         document = _document(args, label, chosen, rows, rows_trained, accuracy)
@@ -153,7 +153,7 @@ def _held_out_loss(
     It is empty if the classes have too few rows for that.
     """
     with ProgressLine() as line, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # given when it was fitted to all rows
+        warnings.simplefilter("ignore")  # the fit to all rows has given these
         models = {"learned": chosen, "frequencies": DummyClassifier()}
         try:
             found = compare(X, y, sample_weight=weights, folds=FOLDS, models=models, refit=False, progress=line.show)
@@ -203,7 +203,7 @@ def _labelled(
 
 
 def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
-    """Return the number of rows that counted: weight above zero, and no missing cell that costs the row."""
+    """Return the number of rows that were learned from: of weight above zero, and not left out for missing cells."""
     vocabulary = classifier.vocabulary_
     rules = classifier.handle_missing_
     kept = ("own_state", EM)
@@ -220,7 +220,7 @@ def _document(
     rows_trained: int,
     accuracy: float,
 ) -> dict[str, Any]:
-    """Return all of it for JSON."""
+    """Return what is printed as a document for JSON."""
     return {
         "data": label,
         "rows": rows,
@@ -239,7 +239,7 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
     classifier = first_table_classifier(chosen)
     print_reading(classifier)
     title, learned = titles()[args.model], chosen.model_.learned
-    if not hasattr(chosen, "members_"):  # which are cut in different ways
+    if not hasattr(chosen, "members_"):  # the members of a pool cut columns in different ways
         if getattr(classifier, "universal_score_", None) is not None:
             _print_cells(learned)
         else:
@@ -279,11 +279,11 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
 
 
 def _print_cells(model: Any) -> None:
-    """Print into how many cells continuous columns fall, at their finest and at their most probable levels."""
+    """Print how many cells continuous columns have at their most probable and at their finest levels."""
     most_probable = most_probable_levels(model.densities)
     cells = [
         f"{name} {len(partition.cuts_at(most_probable[name])) + 1} of {len(partition.masses)}"
         for name, partition in model.measure.partitions.items()
     ]
     if cells:
-        print_wrapped(f"universal measure; cells at the most probable level, of the finest: {'; '.join(cells)}")
+        print_wrapped(f"universal measure; cells at the most probable level, of the finest level: {'; '.join(cells)}")

@@ -42,7 +42,7 @@ PARAMETER_NAMES = (
     "draws",
     "prior",
 )
-"""Parameters of classifiers that options of the same name set."""
+"""Parameters of classifiers that options set, by the name under which the parser stores these."""
 
 
 def add_learning(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +102,7 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
 
 
 def _score(name: str) -> str:
-    """Return the name of a score; refuse a name that is used elsewhere, and say what it is here."""
+    """Return the name of a score; refuse a name that the score has elsewhere, and say what it is called here."""
     near = near_score(name)
     if near is not None and name not in {*SCORES, *CONDITIONAL_SCORES}:
         raise argparse.ArgumentTypeError(f"{name!r} is called {near!r} here: pass --score {near}")
@@ -148,7 +148,8 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
     refits.add_argument(
         "--smooth",
         action="store_true",
-        help="then refit it with smooth shapes on fine intervals: better still where columns are continuous",
+        help="refit it with smooth shapes on fine intervals, which often predicts better still if columns are "
+        "continuous",
     )
     group.add_argument(
         "--threshold",

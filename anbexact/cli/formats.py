@@ -26,7 +26,7 @@ FORMATS = {
 }
 """The values of ``--format``, and the extensions by which they are recognised."""
 NEEDS = {"parquet": "pyarrow", "feather": "pyarrow", "xlsx": "openpyxl"}
-"""What must be installed in addition to the package."""
+"""The libraries that formats require, in addition to those of the package."""
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", ZIP: "xlsx"}
 """The first bytes of files that are not text, by which they are recognised whatever their names."""
 OTHERS = {
@@ -41,11 +41,11 @@ OTHERS = {
 
 
 class UnlikeError(Exception):
-    """The parts of a table would not be read as the whole table is."""
+    """A table that is read part by part would differ from the table read as a whole."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """The options for reading a table; None leaves the choice to the content of the file."""
 
     format: str | None = None
@@ -67,16 +67,16 @@ def require(form: str, label: str) -> None:
 class TableFile:
     """A table in a file or stream."""
 
-    def __init__(self, source: Source, reading: Reading) -> None:
+    def __init__(self, source: Source, options: ReadOptions) -> None:
         self.source = source
-        self.decimal = reading.decimal
-        self.format = reading.format or _format_of(source)
-        self._reading = reading
+        self.decimal = options.decimal
+        self.format = options.format or _format_of(source)
+        self._options = options
         self._stamp = source.stamp
         require(self.format, source.label)
-        foreign = ["--sep"] if reading.separator is not None and self.format != "csv" else []
-        foreign += ["--encoding"] if reading.encoding is not None and self.format not in ("csv", "json") else []
-        foreign += ["--sheet"] if reading.sheet is not None and self.format != "xlsx" else []
+        foreign = ["--sep"] if options.separator is not None and self.format != "csv" else []
+        foreign += ["--encoding"] if options.encoding is not None and self.format not in ("csv", "json") else []
+        foreign += ["--sheet"] if options.sheet is not None and self.format != "xlsx" else []
         if foreign:
             raise InputError(f"{foreign[0]} does not apply to {source.label}, which is read as {self.format}")
 
@@ -96,14 +96,14 @@ class TableFile:
 
             def read(encoding: str) -> pd.DataFrame:
                 dialect = self.dialect(encoding)
-                self.decimal = self._reading.decimal or ("," if dialect.decimal == "," else None)
+                self.decimal = self._options.decimal or ("," if dialect.decimal == "," else None)
                 return read_delimited(self.source, dialect, expected, verbatim)
 
-            return without_unnamed(decoded(self.source, self._reading.encoding, read), label)
+            return without_unnamed(decoded(self.source, self._options.encoding, read), label)
         if self.format == "json":
-            frame = _read_json(self.source, self._reading.encoding)
+            frame = _read_json(self.source, self._options.encoding)
         elif self.format == "xlsx":
-            frame = _read_workbook(self.source, self._reading.sheet)
+            frame = _read_workbook(self.source, self._options.sheet)
             for name in (name for name, states in expected.states.items() if "" in states and name in frame):
                 frame[name] = frame[name].where(frame[name].notna(), "")
         else:
@@ -116,7 +116,7 @@ class TableFile:
 
     def dialect(self, encoding: str) -> Dialect:
         """Return how separated text of this encoding is to be read, judging by its first lines."""
-        return told_dialect(self.source, encoding, self._reading.separator, self._reading.decimal)
+        return told_dialect(self.source, encoding, self._options.separator, self._options.decimal)
 
     def parts(
         self, expected: Expected, used: Callable[[list[str]], tuple[list[str], list[str]]], rows: int
@@ -131,10 +131,10 @@ class TableFile:
             If the file must be read as a whole.
         """
         if self.format == "csv":
-            dialect = decoded(self.source, self._reading.encoding, self.dialect)
+            dialect = decoded(self.source, self._options.encoding, self.dialect)
             if not all(dialect.names):
                 raise UnlikeError
-            self.decimal = self._reading.decimal or ("," if dialect.decimal == "," else None)
+            self.decimal = self._options.decimal or ("," if dialect.decimal == "," else None)
             names, verbatim = used(dialect.names)
             for part in delimited_parts(self.source, dialect, expected, verbatim, rows):
                 yield part[names].reset_index(drop=True)
@@ -157,7 +157,7 @@ class TableFile:
 
 
 def _format_of(source: Source) -> str:
-    """Return a format, recognised by the first bytes, by the extension, or else by whether it looks like JSON."""
+    """Return the format of a table, by its first bytes, by its extension, or else by whether it looks like JSON."""
     head = source.head()
     for magic, what in OTHERS.items():
         if head.startswith(magic):

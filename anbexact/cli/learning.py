@@ -31,13 +31,13 @@ def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> Ta
 
 
 def foreign_to(model: str, parameters: Mapping[str, Any]) -> list[str]:
-    """Return the parameters that are given, but that the classifier of a name does not have."""
+    """Return the parameters that are given although the classifier of ``--model`` does not have them."""
     own = named_classifiers()[model].estimator().get_params()
     return [name for name, value in parameters.items() if value is not None and name not in own]
 
 
 def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False) -> RefittedClassifier:
-    """Return what learns the classifier that ``--model`` names, and refits it, with smooth shapes or without."""
+    """Return the classifier that learns what ``--model`` names and then refits it, with or without smooth shapes."""
     if not can_be_refitted(classifier):
         raise InputError(f"{'--smooth' if smooth else '--refit'} does not apply to --model {model}")
     return AdditiveClassifier(classifier) if smooth else RefittedClassifier(classifier)
@@ -46,7 +46,7 @@ def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False) -
 def learn(
     classifier: DiscreteClassifier, X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None = None
 ) -> None:
-    """Fit a classifier, and silence it for later; refused input becomes an `InputError`."""
+    """Fit a classifier, then set its ``verbose`` to 0 for later use; an error about input becomes an `InputError`."""
     with ProgressLine():
         try:
             classifier.fit(X, y, sample_weight=weights)

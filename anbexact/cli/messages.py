@@ -71,7 +71,7 @@ SENTENCES = (
         "no feature is left: there must be a column besides the class",
     ),
 )
-"""Advice that options cannot follow word by word."""
+"""Parts of the library's messages that need other words on the command line: patterns, and their replacements."""
 _NAMES = "|".join(sorted(OPTIONS, key=len, reverse=True))
 _SETTING = re.compile(rf"(?<![\w.-])({_NAMES})=(?:'([^']*)'|([\w.+-]*\w)|)")
 _SUBJECT = re.compile(rf"^({_NAMES})(?= must be\b)")
@@ -88,11 +88,11 @@ def in_options(text: str) -> str:
 
 
 class InputError(Exception):
-    """What the user passed cannot be worked with."""
+    """The options or the input that the user passed are invalid."""
 
 
 class ChangedError(InputError):
-    """The table was written to while it was read."""
+    """The file of the table changed while it was read."""
 
 
 class ProgressLine:
@@ -116,7 +116,7 @@ _noted: ContextVar[set[str] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def noted_once() -> Iterator[None]:
-    """Let every note be printed once within."""
+    """Print every note only once within the block."""
     token = _noted.set(set())
     try:
         yield

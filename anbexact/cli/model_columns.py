@@ -25,7 +25,7 @@ Unknown: TypeAlias = dict[Hashable, tuple[int, Any]]
 
 
 def names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashable]:
-    """Return the classifier's names of columns by what a file calls them."""
+    """Return the classifier's names of columns, by the texts that a file has for them."""
     names = {str(name): name for name in classifier.vocabulary_.names}
     if len(names) < len(classifier.vocabulary_.names):
         raise InputError(f"{path}: two of its columns have the same name when written as text")
@@ -35,11 +35,11 @@ def names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashab
 def expected_columns(
     classifier: DiscreteClassifier, names: Mapping[str, Hashable], texts: Collection[str]
 ) -> Expected:
-    """Return how to read the columns of a table for a classifier; the user says that ``texts`` are text.
+    """Return how to read the columns of a table for a classifier; ``texts`` are those of the option ``--text``.
 
-    Columns whose states are text are text, even where a file has only some that look like numbers; and a text that
-    is a state is read as that state. Columns of text that the classifier reads as numbers, dates or times stay as
-    they are written.
+    A column whose states are texts is read as text, even if all of its states in this file look like numbers, and a
+    text that is a state is read as that state. Columns of text that the classifier reads as numbers, dates or times
+    stay as they are written.
     """
     vocabulary = classifier.vocabulary_
     values = {
@@ -91,7 +91,7 @@ def features_of(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataF
 
 
 def known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
-    """Return a column with its text read as states that are not text: one odd cell makes a column of numbers text."""
+    """Return a column of text with its states in their own types: one odd cell makes a column of numbers text."""
     known = {str(state): state for state in states if not isinstance(state, str)}
     if not known or not is_text(column):
         return column
@@ -113,7 +113,7 @@ def _in_notation(column: pd.Series[Any], quantity: TextQuantity) -> pd.Series[An
 
 
 def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a numeric column without cells that are not numbers; a note counts these."""
+    """Return a column of numbers in which all other cells are missing, with a note that counts these cells."""
     if not is_text(column):
         return column
     codes, texts = pd.factorize(column, use_na_sentinel=True)
@@ -134,7 +134,7 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def unknown_cells(classifier: DiscreteClassifier, X: pd.DataFrame, found: Unknown) -> None:
-    """Add the cells of rows that contain unknown states to those found in earlier rows."""
+    """Add the cells of unknown states in some rows to those found in earlier rows."""
     unknown = classifier.reader_.codes(X) == UNKNOWN
     for j, name in enumerate(classifier.vocabulary_.features):
         if unknown[j].any():

@@ -1,4 +1,4 @@
-"""Reading and writing classifiers, the format by the file's extension."""
+"""Reading and writing classifiers, in the format that the extension of a file names."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from anbexact.cli.writing import check_place
 NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
 """Extensions of network files for other programs. JSON loses nothing."""
 FORMATS_HELP = "JSON, or by the extension .bif, .xmlbif, .xdsl"
+"""What help texts say about the formats of classifiers."""
 
 
 def is_network(path: str) -> bool:
@@ -27,7 +28,7 @@ def check_output(path: str) -> None:
 
 
 def read_model(path: str, class_name: str | None = None) -> DiscreteClassifier:
-    """Return the classifier in a file; ``class_name`` is for network files that do not say what the class is."""
+    """Return the classifier in a file; ``class_name`` is the class of a network file that does not name it."""
     try:
         if is_network(path):
             from anbexact.adapters import from_file
@@ -39,7 +40,7 @@ def read_model(path: str, class_name: str | None = None) -> DiscreteClassifier:
     except ValueError as error:
         raise InputError(str(error).replace("pass class_name=", "pass --class")) from None
     if class_name is not None and class_name != str(classifier.vocabulary_.class_name):
-        raise InputError(f"{path} predicts {str(classifier.vocabulary_.class_name)!r}, and nothing else")
+        raise InputError(f"{path} predicts {str(classifier.vocabulary_.class_name)!r} and nothing else: omit --class")
     return classifier
 
 

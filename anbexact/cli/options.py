@@ -12,7 +12,7 @@ from anbexact.tables.frames.text_quantities import MISSING_WORDS
 from anbexact.tables.frames.written_numbers import DECIMAL_MARKS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What a command adds its parser to."""
+"""The subparsers of ``anbexact``, to which a command adds its own."""
 
 DATA_HELP = (
     "a table with column names: CSV, TSV or text with another separator, JSON, Parquet, Feather or Excel (.xlsx), "
@@ -119,7 +119,7 @@ def add_weights(parser: argparse._ActionsContainer) -> None:
 
 
 def weighted_by(args: argparse.Namespace) -> str:
-    """Return what a title says after the number of rows."""
+    """Return what a title says about weights or counts, after the number of rows."""
     if args.counts is not None:
         return f", counted by {args.counts}"
     return "" if args.weights is None else f", weighted by {args.weights}"
@@ -167,7 +167,7 @@ def _separator(text: str) -> str:
 
 
 def _number_of(what: str) -> Callable[[str], int]:
-    """Return what reads the value of an option that is 1 or more."""
+    """Return the function that reads the value of an option that is a whole number, 1 or more."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < 1:

@@ -14,8 +14,8 @@ from anbexact.cli.writing import check_place
 
 DESCRIPTION = """\
 Write a page that lists all variables of a classifier with their probabilities, and open it in a browser. Choosing
-states changes all probabilities; the page computes them itself, exactly, and needs no network connection. It says
-what to decide, and starts with the costs that you give."""
+states changes all probabilities; the page computes them itself, exactly, and needs no network connection. It also
+says what to decide; the costs that you pass are those it starts with."""
 EXAMPLES = """\
   anbexact panel model.json
   anbexact panel model.json -o panel.html --no-open

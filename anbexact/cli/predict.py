@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> None:
 
 @dataclass
 class Rows:
-    """The rows that are classified, and what is found in them.
+    """Classifies rows, and counts what is to be noted about them.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class Rows:
 
 
 def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
-    """Return the terms of all rows, each with the answers to its row; cells are text in all columns."""
+    """Return the terms of all rows, each with the answers for its row; cells and states are text."""
     if not hasattr(classifier, "explain"):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
     terms: pd.DataFrame = classifier.explain(X).to_frame().drop(columns="label")
@@ -183,7 +183,7 @@ def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.Data
         )
     for name in ("feature", "value", "state"):
         terms[name] = pd.Series([cell_text(cell, str) for cell in terms[name]], dtype=object)
-    beside = answers.iloc[rows].reset_index(drop=True)
-    if "row" not in beside:
-        beside.insert(0, "row", rows)
-    return pd.concat([beside, terms], axis=1)
+    repeated = answers.iloc[rows].reset_index(drop=True)
+    if "row" not in repeated:
+        repeated.insert(0, "row", rows)
+    return pd.concat([repeated, terms], axis=1)

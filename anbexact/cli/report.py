@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_OUTPUT = "report.html"
 EXTENSIONS = (".html", ".htm", ".md", ".markdown", ".json")
+"""The extensions by which the format of a report is inferred."""
 DESCRIPTION = """\
 Report on a classifier: the data, the network, how well it predicts rows that it was not learned from, what the
 features tell, single cases, warnings, and an evidence panel. DATA has the rows that it was learned from, or others,
@@ -82,7 +83,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--stability",
         action="store_true",
-        help="add how sure the arcs and the probabilities are; with many features this takes up to some minutes",
+        help="add a section on how certain the arcs and the probabilities are; with many features this can take some "
+        "minutes",
     )
     add_cost_table(parser)
     add_workers(parser)
@@ -108,7 +110,7 @@ def run(args: argparse.Namespace) -> None:
     folds = None if args.no_validation else args.folds
     command = "anbexact report " + " ".join(map(shlex.quote, _arguments(args, folds)))
     with ProgressLine() as line, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*left out of training")  # a note of the report says so
+        warnings.filterwarnings("ignore", message=".*left out of training")  # the report has a note that says so
         decided = costs_of(args, classifier.classes_.tolist())
         settings: Settings = Settings(args.models, folds, args.seed, command, line.show, args.stability, decided)
         try:
@@ -152,7 +154,7 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
     for column in counted:
         known = repeat_rows(known, column, label)
     X = as_categories(features_of(known, classifier), classifier.vocabulary_.groups)
-    for name in classifier.vocabulary_.left_out:  # learned from again in the cross-validation, as it was
+    for name in classifier.vocabulary_.left_out:  # the cross-validation reads all columns, as the fit did
         if str(name) in known:
             X[name] = known[str(name)]
     y = known_states(known[class_name], classifier.classes_.tolist())
@@ -161,7 +163,7 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
 
 
 def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
-    """Return what makes the report again."""
+    """Return the arguments of the command that makes the report again."""
     given = [args.model, args.data]
     given += ["--no-validation"] if folds is None else ["--folds", str(folds), "--seed", str(args.seed)]
     given += ["--class", args.class_name] if args.class_name is not None else []

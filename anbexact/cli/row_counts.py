@@ -1,4 +1,4 @@
-"""Tables of counts: a row stands for as many rows as one of its cells says."""
+"""Tables of counts, in which a row stands for as many equal rows as one of its cells says."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 USUAL_NAMES = frozenset({"freq", "frequency", "freqs", "count", "counts", "n", "cases"})
-"""Names, in lower case, that such a column usually has."""
+"""Names, in lower case, that a column of counts usually has."""
 BYTES_OF_CELL = 8
+"""Bytes of a cell of the repeated rows, by which their memory is estimated."""
 FEWEST_ROWS = 20
-"""Rows of a table of counts from which its columns may be identifiers: few rows stand for many there."""
+"""Fewest rows of a table of counts in which a column can look like an identifier, since few rows stand for many."""
 
 
 def leave_out_identifiers(frame: pd.DataFrame, used: Collection[str], label: str, advice: str) -> pd.DataFrame:
@@ -67,7 +68,9 @@ def repeat_rows(frame: pd.DataFrame, name: str, label: str) -> pd.DataFrame:
         For a count that is not a whole number, zero or more, and for more rows than fit into memory.
     """
     if frame[name].dtype.kind not in "iuf":
-        raise InputError(f"--counts: column {name!r} contains cells that are not numbers")
+        raise InputError(
+            f"--counts: column {name!r} contains cells that are not numbers; a count is a whole number, zero or more"
+        )
     counts = frame[name].to_numpy(np.float64, na_value=np.nan)
     whole = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))
     if not whole.all():
@@ -89,7 +92,7 @@ def repeat_rows(frame: pd.DataFrame, name: str, label: str) -> pd.DataFrame:
 
 
 def note_counts(frame: pd.DataFrame, class_name: str, label: str) -> None:
-    """Say that a column looks like counts of rows: by its name, and as no two rows agree in all other columns."""
+    """Note a column that looks like counts of rows: by its name, and as no two rows agree in all other columns."""
     for name in map(str, frame):
         counts = frame[name]
         if name.lower() not in USUAL_NAMES or name == class_name or counts.dtype.kind not in "iu":

@@ -22,17 +22,18 @@ from anbexact.cli.messages import InputError, note
 
 STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""Starts of paths that name what is open already."""
+"""Beginnings of paths that name what the process has open already."""
 
 COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
     ".gz": (b"\x1f\x8b", gzip.open),
     ".bz2": (b"BZh", bz2.open),
     ".xz": (b"\xfd7zXZ\x00", lzma.open),
 }
-"""By extension: how such a file starts, and what opens it. Archives (``.zip``) are opened by their one member."""
+"""By extension: how such a file begins, and what opens it. Archives (``.zip``) are opened by their one member."""
 PACKED_RATIO = 8
-"""By how much compression is taken to shorten a table."""
+"""The factor by which compression is assumed to shorten a table."""
 ZIP, ZSTANDARD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
+"""The first bytes of archives (and of Excel workbooks), and of files that are compressed with Zstandard."""
 
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -41,9 +42,10 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""In this order: that of little-endian UTF-16 is the beginning of that of UTF-32."""
+"""Encodings by their marks. UTF-32 stands before UTF-16, whose little-endian mark is the beginning of its own."""
 WESTERN = ("cp1252", "latin-1")
-"""What text is read as that is not UTF-8: Windows' Western European code page, or where that has gaps, Latin-1."""
+"""How text that is not UTF-8 is read: as Windows' Western European code page, or as Latin-1 if it has bytes that the
+code page does not define."""
 
 Found = TypeVar("Found")
 
@@ -59,7 +61,8 @@ class Source:
     label : str
         What messages call it.
     name : str
-        Its name without the extension of a compression; that of the member of an archive. The format is told by it.
+        Its name without the extension of a compression, or the name of the one member of an archive. Its extension
+        determines the format.
     """
 
     def __init__(self, path: str) -> None:
@@ -106,7 +109,7 @@ class Source:
 
     @property
     def stamp(self) -> tuple[int, ...]:
-        """What changes when the file is written to; nothing of a stream."""
+        """Values that change when the file is written to; none for a stream."""
         if self._data is not None:
             return ()
         stat = Path(self._path).stat()
@@ -186,7 +189,7 @@ def decoded(source: Source, wanted: str | None, read: Callable[[str], Found]) ->
 def _western(source: Source) -> str:
     """Return the Western encoding in which to read text that is not UTF-8, with a note."""
     good = bad = 0
-    gaps = False
+    undefined = False
     with source.open() as file:
         for number, line_bytes in enumerate(file, start=1):
             if line_bytes.isascii():
@@ -196,13 +199,13 @@ def _western(source: Source) -> str:
                 good = good or number
             except UnicodeDecodeError:
                 bad = bad or number
-            gaps = gaps or any(byte in line_bytes for byte in b"\x81\x8d\x8f\x90\x9d")
+            undefined = undefined or any(byte in line_bytes for byte in b"\x81\x8d\x8f\x90\x9d")
     if good:
         raise InputError(
             f"cannot read {source.label}: it mixes encodings, since line {good} is UTF-8 and line {bad} is not; "
             "save it as UTF-8, or pass --encoding latin-1, which reads any bytes but garbles those lines"
         )
-    encoding = WESTERN[gaps]
+    encoding = WESTERN[undefined]
     note(
         f"{source.label} is not UTF-8 (line {bad}) and is read as {encoding}; use --encoding to choose another "
         "encoding"

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from anbexact.cli.predict import Rows
 
 PART_ROWS = 100_000
-"""Rows of a part."""
+"""Rows of a part, except perhaps the last one."""
 LEAST_BYTES = 1 << 24
 """Minimum size of a file that is read in parts."""
 
 _KINDS = {"i": "whole", "u": "whole", "f": "real", "b": "boolean"}
+"""Types of columns, by the kind of their NumPy types."""
 
 
 def streams(args: argparse.Namespace, file: TableFile) -> bool:

@@ -1,4 +1,4 @@
-"""Tables: read from files and streams, or embedded; their columns chosen, features and class told apart."""
+"""Tables that are read from files and streams, or embedded; the choice of their columns, features and class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from anbexact._runtime.units import agreeing, counted
 from anbexact.cli.cells import ANYTHING, MISSING_DOT, Expected, in_one_form, meant
-from anbexact.cli.formats import Reading, TableFile
+from anbexact.cli.formats import ReadOptions, TableFile
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.row_counts import leave_out_identifiers, note_counts, repeat_rows
 from anbexact.cli.sources import READ_ERRORS, Source
@@ -21,8 +21,8 @@ from anbexact.cli.sources import READ_ERRORS, Source
 def open_table(args: argparse.Namespace) -> TableFile:
     """Return the table that the options name, unread; see :func:`anbexact.cli.options.add_reading`."""
     try:
-        reading = Reading(args.format, args.sep, args.decimal, args.encoding, args.sheet)
-        return TableFile(Source(args.data), reading)
+        options = ReadOptions(args.format, args.sep, args.decimal, args.encoding, args.sheet)
+        return TableFile(Source(args.data), options)
     except OSError as error:
         raise InputError(f"cannot read {args.data}: {error.strerror or error}") from None
     except READ_ERRORS as error:
@@ -37,7 +37,7 @@ def read_frame(file: TableFile, expected: Expected = ANYTHING, verbatim: Collect
     Raises
     ------
     InputError
-        If the file cannot be read, has no header or no rows, or a column without a name or with that of another.
+        If the file cannot be read, if it has no header or no rows, or if a column has no name or the name of another.
     """
     label = file.source.label
     try:
@@ -79,8 +79,8 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
     expected = Expected(frozenset(name for text in args.text for name in (text, *text.split(","))))
     frame = read_frame(file, expected)
     find_columns(args.text, frame, "--text", label)
-    beside = [name for name in (args.weights, args.counts) if name is not None]
-    frame = recognised(choose_columns(frame, args, label, (args.class_name, *beside)), file, expected)
+    weighting = [name for name in (args.weights, args.counts) if name is not None]
+    frame = recognised(choose_columns(frame, args, label, (args.class_name, *weighting)), file, expected)
     if args.counts is not None:
         (counts,) = find_columns([args.counts], frame, "--counts", label)
         keep = getattr(args, "keep_identifiers", None)  # None: the command has no such option
@@ -107,7 +107,7 @@ def as_categories(X: pd.DataFrame, names: Collection[Hashable]) -> pd.DataFrame:
 def choose_columns(
     frame: pd.DataFrame, args: argparse.Namespace, label: str, always: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Return the columns that ``--columns`` and ``--drop`` leave; those of ``always`` may go unnamed."""
+    """Return the columns that ``--columns`` and ``--drop`` leave; ``--columns`` need not name those of ``always``."""
     dropped = find_columns(args.drop, frame, "--drop", label)
     if gone := [name for name in always if name in dropped]:
         raise InputError(f"--drop {gone[0]}: this column is required")
@@ -121,12 +121,12 @@ def choose_columns(
 
 
 def find_columns(given: Iterable[str], frame: pd.DataFrame, option: str, label: str) -> list[str]:
-    """Return the columns that an option names, with commas between several, each once.
+    """Return the columns that an option names, each once; commas separate several names.
 
     Raises
     ------
     InputError
-        For a name that no column has; it names those that are near.
+        For a name that no column has; the message suggests similar names.
     """
     known = list(map(str, frame))
     found: dict[str, None] = {}
@@ -140,7 +140,7 @@ def find_columns(given: Iterable[str], frame: pd.DataFrame, option: str, label: 
 
 
 def no_column(name: str, known: Collection[str], label: str) -> str:
-    """Return the message that there is no such column, with near names or all."""
+    """Return the message that there is no such column, with similar names, or else with all."""
     by_lower = {other.lower(): other for other in known}
     near = [by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, n=3)]
     if near:

@@ -1,4 +1,4 @@
-"""Tables of predictions: the format by the file's extension, refused before the work if it has no extension."""
+"""Tables of predictions, in the format that the extension names; an unknown one is refused before the work starts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WRITERS = {
 }
 """Formats by extension."""
 PACKED = (*COMPRESSIONS, ".zip")
-"""Extensions that compress a format of text."""
+"""Extensions of compressed files, which follow the extension of a text format."""
 LARGEST_SHEET = (1_048_576, 16_384)
 """Most rows and columns of an Excel sheet."""
 LONGEST_EXCEL_TEXT = 32_767
@@ -48,12 +48,12 @@ LONGEST_EXCEL_TEXT = 32_767
 EXCEL_DIGITS = 15
 """Significant digits of a number in Excel."""
 EXCEL_EPOCH = (1900, 3)
-"""The year and month from which Excel's dates agree with the calendar: it has a 29 February 1900, which never was."""
+"""The year and month from which Excel's dates agree with the calendar: Excel counts a 29 February 1900."""
 OUTPUT_HELP = ", ".join(WRITERS) + f"; the first four also with {', '.join(PACKED)}"
 
 
-def check_table_output(path: str | None, source: Source) -> None:
-    """Refuse, before all the work, an output that could not be written, or that is the input."""
+def check_table_output(path: str | None, source: Source | None = None) -> None:
+    """Refuse, before all the work, an output that could not be written, or that is the input, if there is one."""
     if path is None or path == STANDARD_OUTPUT:
         return
     form, packed = _format(path)
@@ -61,7 +61,7 @@ def check_table_output(path: str | None, source: Source) -> None:
         raise InputError(f"{path}: {form} files are already compressed; leave out {PurePath(path).suffix}")
     require(form, path)
     check_place(path)
-    if source.is_(path):
+    if source is not None and source.is_(path):
         raise InputError(f"{path} is the table that is read: write to another file")
 
 
@@ -85,7 +85,7 @@ def write_table(frame: pd.DataFrame, path: str | None) -> None:
 
 @contextmanager
 def written_in_parts(path: str | None) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Yield what writes a table a part at a time, to a file in a format of text or to standard output.
+    """Yield a function that writes a table part by part, to a file in a text format or to standard output.
 
     Nothing appears, not even on standard output, before all parts are written.
     """
@@ -112,7 +112,7 @@ def _parts_writer(file: TextIO, separator: str) -> Callable[[pd.DataFrame], None
 
 
 def takes_parts(path: str | None) -> bool:
-    """Whether a table can be written to a path a part at a time."""
+    """Whether a table can be written to a path part by part."""
     return path is None or path == STANDARD_OUTPUT or _format(path) in (("csv", False), ("tsv", False))
 
 

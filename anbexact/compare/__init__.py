@@ -41,7 +41,7 @@ __all__ = [
 
 
 MOST_CELLS_ALONE, MOST_FEATURES_ALONE = 20_000, 14
-"""Cells and features of a table up to which distributing work to threads costs more than it saves."""
+"""Most cells, and most features, of a table for which distributing work to threads costs more than it saves."""
 
 
 class InterruptedComparisonError(KeyboardInterrupt):
@@ -236,7 +236,7 @@ def compare(
 
 
 def _threads(n_jobs: int | None, data: Data) -> int | None:
-    """Return the number of threads; with None, one for a small table."""
+    """Return the number of threads: as given, or one for a small table if None is given."""
     n_rows, n_features = data.frame.shape
     small = n_rows * n_features <= MOST_CELLS_ALONE and n_features <= MOST_FEATURES_ALONE
     return 1 if n_jobs is None and small else n_jobs

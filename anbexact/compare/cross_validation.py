@@ -82,9 +82,10 @@ class _Fold:
     own, refit : Outcome or None
         None if it could not be computed, or was not requested.
     refusal, refit_refusal : str
-        Why it could not be computed.
+        Why it could not be computed; empty if it could.
     complaint, refit_complaint : str
-        The reason why a refit is not as requested: that of the model, which can be a refit itself, or its own.
+        Why the fit did not converge as requested, of a model that is itself a refit, and of the refit of the model;
+        empty if it did.
     """
 
     name: str
@@ -193,20 +194,20 @@ def _refit(model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows
 
 
 def _complaint(model: Any) -> str:
-    """Return the reason why a model that is a refit did not converge as requested, if so."""
+    """Return why a model that is a refit did not converge as requested; empty if it did, or is not a refit."""
     return str(getattr(getattr(model, "logit_", None), "convergence_message", ""))
 
 
 def _lines(
     name: str, refit_name: str | None, folds: list[_Fold], notes: list[str]
 ) -> dict[str, list[Outcome] | None]:
-    """Return the outcomes of the folds for every line; None if they could not be computed, which is noted."""
+    """Return the outcomes of the folds for every line; None, and a note that says why, if there are none."""
     lines: dict[str, list[Outcome] | None] = {name: None}
     if refit_name is not None:
         lines[refit_name] = None
     refusals = [fold.refusal for fold in folds if fold.refusal]
     if refusals:
-        notes.append(f"{name} was refused: {refusals[0]}")
+        notes.append(f"{name} could not be learned: {refusals[0]}")
         return lines
     lines[name] = [fold.own for fold in folds if fold.own is not None]
     notes.extend(_complaints(name, [fold.complaint for fold in folds]))

@@ -30,15 +30,15 @@ MISSING_NOTES = {
     "error": "a missing cell is an error",
     "em": "a missing cell is completed as the network itself expects, and summed out at prediction",
 }
-"""What ``handle_missing`` means for a comparison."""
+"""What each value of ``handle_missing`` means for a comparison, in the words of its note."""
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
     """The table, its classes as codes, the weights of its rows (None: all 1), and the folds.
 
-    ``columns`` are those of the table, text read as what it means; ``decimal`` is the decimal mark of text that
-    leaves it open.
+    ``columns`` are those of the table, with text read as the numbers or dates that it means; ``decimal`` is the
+    decimal mark for text that leaves it open.
     """
 
     frame: pd.DataFrame
@@ -94,8 +94,8 @@ def prepare(
             "drop it, or merge it with another class"
         )
     if single:
-        of_class = ", ".join(repr(classes[label]) for label in single)
-        _note(notes, f"each of these classes has a single row, which is left out: {of_class}")
+        left_out = ", ".join(repr(classes[label]) for label in single)
+        _note(notes, f"each of these classes has a single row, which is left out: {left_out}")
         kept = ~np.isin(codes, single)
         frame, target = frame[kept], target[kept]
         weights = None if weights is None else weights[kept]

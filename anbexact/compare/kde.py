@@ -15,11 +15,12 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.tables.table import check_weights
 
 ERROR = 1e-4
-"""Permitted relative error of a density, a sum over all rows; without it, the sum takes twice as long."""
+"""Permitted relative error of a density, which is a sum over all rows; the exact sum takes twice as long."""
 FARTHEST = 1e150
 """Values count as no farther from 0 than this many units of a feature: squares of differences, and sums of these over
 10⁷ features, are then finite."""
 SMALLEST, LARGEST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
+"""Bounds of the standard deviations of kernels, which keep these above 0 and finite."""
 
 
 class KernelNaiveBayes(
@@ -70,17 +71,17 @@ class KernelNaiveBayes(
         self.class_log_prior_ = np.log(np.bincount(codes, weights) / weights.sum())
         overall = _deviations(X, weights)
         overall[overall == 0] = 1.0
-        of_classes = [(X[codes == c], weights[codes == c]) for c in range(len(self.classes_))]
-        widths = np.stack([_widths(values, of_rows, overall) for values, of_rows in of_classes])
+        rows_by_class = [(X[codes == c], weights[codes == c]) for c in range(len(self.classes_))]
+        widths = np.stack([_widths(values, row_weights, overall) for values, row_weights in rows_by_class])
         self.units_ = np.ldexp(1.0, np.frexp(widths.min(axis=0))[1] - 1)
         self.densities_ = []
-        for (values, of_rows), of_class in zip(of_classes, self._in_units(widths), strict=True):
+        for (values, row_weights), bandwidths in zip(rows_by_class, self._in_units(widths), strict=True):
             in_units = self._in_units(values)
-            of_rows = None if sample_weight is None else of_rows  # weighted sums take far longer
+            row_weights = None if sample_weight is None else row_weights  # weighted sums take far longer
             self.densities_.append(
                 [
-                    KernelDensity(bandwidth=width, rtol=ERROR).fit(in_units[:, [j]], sample_weight=of_rows)
-                    for j, width in enumerate(of_class)
+                    KernelDensity(bandwidth=width, rtol=ERROR).fit(in_units[:, [j]], sample_weight=row_weights)
+                    for j, width in enumerate(bandwidths)
                 ]
             )
         return self
@@ -99,7 +100,7 @@ class KernelNaiveBayes(
         for c, densities in enumerate(self.densities_):
             for j, density in enumerate(densities):
                 joint[:, c] += density.score_samples(X[:, [j]])
-        joint -= joint.max(axis=1, keepdims=True)  # first, because ln 2 is lost when added to a large number
+        joint -= joint.max(axis=1, keepdims=True)  # before normalising: added to a large number, ln 2 would be lost
         normalised: Floats = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return normalised
 
@@ -116,8 +117,8 @@ class KernelNaiveBayes(
 def _deviations(values: Floats, weights: Floats) -> Floats:
     """Return the standard deviation of every column; exactly 0 for a constant one.
 
-    Columns are divided by a power of two first, so that no square overflows, and none vanishes unless others are far
-    larger.
+    Columns are first divided by a power of two, so that no square overflows, and a square vanishes only if others are
+    far larger.
     """
     exponents = np.frexp(np.abs(values).max(axis=0))[1]
     scaled = np.ldexp(values, -exponents)

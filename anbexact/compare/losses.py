@@ -1,4 +1,4 @@
-"""Losses of single rows, and the standard error of their mean."""
+"""The log losses of single rows, and the standard error of their mean."""
 
 from __future__ import annotations
 

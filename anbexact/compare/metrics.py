@@ -11,7 +11,7 @@ import numpy.typing as npt
 from anbexact._runtime.arrays import Floats
 
 BASELINE = "class frequencies"
-"""The line of a comparison that every model should beat; it competes for no star."""
+"""The line of a comparison that every model should beat; it is never marked as the best."""
 
 COLUMNS = (
     "accuracy",
@@ -24,6 +24,7 @@ COLUMNS = (
     "fit_seconds",
     "predict_seconds",
 )
+"""The columns of a comparison."""
 BINS = 10
 """Number of bins of the predicted class's probability, all of the same width."""
 
@@ -41,7 +42,7 @@ class Outcome:
     parameters : float
         Free parameters of the model.
     fit_seconds, predict_seconds : float
-        Wall clock.
+        Wall-clock time.
     weights : (rows,) float64
         Weights of the rows.
     """

@@ -36,7 +36,7 @@ REFITTED, SMOOTH = "refitted", "smooth"
 MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
 """The models that are compared if none are named."""
 UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_TREES, *OF_NUMBERS)
-"""Classifiers that do not cut continuous columns into intervals."""
+"""Models that do not cut continuous columns into intervals."""
 
 
 def rivals() -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def known_names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_own(models: Mapping[str, Any]) -> None:
-    """Refuse classifiers that cannot be cloned and fitted; some know only then if they have probabilities."""
+    """Refuse classifiers that cannot be cloned and fitted; some show only after a fit if they have probabilities."""
     if not models:
         raise ValueError("models must name at least one classifier")
     for name, estimator in models.items():
@@ -158,8 +158,8 @@ def model_parameters(classifier: Any) -> float:
 
     For a network, Σ_v (r_v - 1) q_v over the class and the features; with a universal measure, at the most probable
     levels of every variable and its parents. For averaged one-dependence estimators, the probabilities of all pairs.
-    For a refit, the coefficients: Σ_S Π_{i in S} (r_i - 1) times (s - 1), over the terms S; or the effective degrees
-    of freedom of smooth shapes. For a pool, those of its members, one weight for each of them, and s - 1 biases.
+    For a refit, the coefficients, (s - 1) Σ_S Π_{i in S} (r_i - 1) over the terms S, or the effective degrees of
+    freedom of smooth shapes. For a pool, the parameters of its members, a weight for each of them, and s - 1 biases.
     """
     return float(getattr(getattr(classifier, "model_", None), "degrees_of_freedom", float("nan")))
 

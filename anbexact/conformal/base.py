@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.warn import warn
-from anbexact.conformal.ranks import METHODS, ROUNDING, Rank
+from anbexact.conformal.ranks import EQUAL_WITHIN, METHODS, Rank
 from anbexact.conformal.sets import ConformalSets, sets_at
 from anbexact.tables.prediction import check_choice
 
@@ -51,7 +51,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.estimator_.predict_proba(X))
 
     def p_values(self, X: Any) -> pd.DataFrame:
-        """Return, for every row and class, the share of rows that conform no better than the row with that class.
+        """Return the p-value of every class for every row: the share of rows that conform no better than this one.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ranks = self._ranks(X)
         uniforms = np.random.default_rng(self.random_state).random(len(ranks)).tolist()
         values = [
-            [of_class.p_value(uniform if self.smoothed else None) for of_class in row]
+            [rank.p_value(uniform if self.smoothed else None) for rank in row]
             for row, uniform in zip(ranks, uniforms, strict=True)
         ]
         index = X.index if isinstance(X, pd.DataFrame) else None
@@ -84,7 +84,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         confidence : float, default 0.9
             Minimum probability that the set of a new row contains its class.
         allow_empty : bool, default True
-            Whether a set can be empty, which means that the row is unlike the others with any class. Otherwise, such
+            Whether a set can be empty, which means that the row is unlike the others whatever its class. If not, such
             a row gets the class with the highest p-value.
 
         Returns
@@ -98,10 +98,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         found = sets_at(self.p_values(X), confidence, allow_empty=allow_empty)
         n = self._n_others()
-        if (n + 1) * (1 - found.confidence) < 1 - ROUNDING and len(found.sets) and found.sets.all(axis=None):
+        if (n + 1) * (1 - found.confidence) < 1 - EQUAL_WITHIN and len(found.sets) and found.sets.all(axis=None):
             warn(
-                f"every set contains every class: rows are ranked among {n:,} others, which can exclude a class up "
-                f"to a confidence of {n / (n + 1):.4f} only, not {found.confidence:g}"
+                f"every set contains every class: rows are ranked among {n:,} others, which can exclude a class only "
+                f"up to a confidence of {n / (n + 1):.4f}, not {found.confidence:g}: lower the confidence, or use "
+                "more rows"
             )
         return found
 

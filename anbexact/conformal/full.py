@@ -33,27 +33,28 @@ class FullConformalClassifier(ConformalClassifier):
 
     If the new row and the training rows are exchangeable (as independent draws from one population are), the set
     contains the true class with a probability of at least ``confidence``, for any population and even if the model is
-    wrong. No rows are set aside. The probability refers to draws of the training rows as well as the new one, and to
-    all new rows together; with ``by_class`` it holds in each class.
+    wrong. No rows are set aside. The probability is over draws of both the training rows and the new row, and over
+    all classes together; with ``by_class`` it holds in each class.
 
     This requires rules that treat the new row like all others. Cut points and groups of values that were learned from
-    the classes, sample sizes that were chosen with their help, and rows whose missing cells are summed out violate
-    this, and are refused. Cut points that depend only on the features of the training rows are taken as given. A
-    value that did not occur in training becomes one more state of its feature in the model of all these rows, because
-    the states are those of the training rows and the new one together.
+    the classes, sample sizes that were chosen with the help of the classes, and rows whose missing cells are summed
+    out violate this, and are refused. Cut points that depend only on the features of the training rows are taken as
+    given. A value that did not occur in training becomes one more state of its feature, because the states are those
+    of the training rows and the new row together.
 
     Parameters
     ----------
     estimator : ANBClassifier, optional
-        The classifier whose search limits and reading of tables are used. ``ess`` must be a number. By default,
+        The classifier whose limits of the search, and whose rules for reading tables, are used. ``ess`` must be a
+        number. By default,
         ``ANBClassifier(ess=1.0, discretizer="equal_frequency", group_categories=None)``.
     method : {"lac", "aps"}, default "lac"
         Nonconformity of a row: 1 - P(its class), which makes sets small; or the probability of all classes that are
         at least as probable as its own (adaptive prediction sets), which makes larger sets where classes are hard to
         distinguish.
     by_class : bool, default False
-        Whether a row is ranked only among rows of the class with which it is tried (Mondrian). The probability then
-        holds in each class, and sets are larger.
+        Whether a row with a class is ranked only among the rows of that class (Mondrian). The probability then holds
+        in each class, and sets are larger.
     smoothed : bool, default False
         Whether ties are broken at random. The probability is then exactly ``confidence``; otherwise it is at least
         that.

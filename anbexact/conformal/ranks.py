@@ -9,8 +9,11 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats, Positions
 
-ROUNDING = 1e-12
-"""Scores that differ by less than this count as equal."""
+EQUAL_WITHIN = 1e-12
+"""Scores and p-values that differ by no more than this count as equal.
+
+The rounding of sums of probabilities is far smaller, and differences that matter are far larger.
+"""
 
 
 def lac_scores(posterior: Floats) -> Floats:
@@ -20,7 +23,7 @@ def lac_scores(posterior: Floats) -> Floats:
 
 def aps_scores(posterior: Floats) -> Floats:
     """Return the probability of all classes that are as probable as c or more, shape (rows, classes)."""
-    above = posterior[:, None, :] >= posterior[:, :, None] - ROUNDING
+    above = posterior[:, None, :] >= posterior[:, :, None] - EQUAL_WITHIN
     return np.asarray((posterior[:, None, :] * above).sum(axis=2))
 
 
@@ -37,9 +40,9 @@ class Others(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """The rank of a new row: weight of the rows that conform worse, of those that conform equally well, and of all.
+    """The rank of a new row: the weights of the rows that conform worse, of those that conform equally, and of all.
 
-    The last two include the new row.
+    The last two weights include the new row.
     """
 
     worse: float
@@ -47,7 +50,7 @@ class Rank(NamedTuple):
     total: float
 
     def p_value(self, uniform: float | None = None) -> float:
-        """Return the share of rows that conform no better; ``uniform`` is the share of ties that counts."""
+        """Return the share of rows that conform no better, of those that conform equally only a share ``uniform``."""
         return (self.worse + (1.0 if uniform is None else uniform) * self.equal) / self.total
 
 
@@ -69,6 +72,6 @@ def rank(score: float, class_: int, others: Others, *, by_class: bool) -> Rank:
     if by_class:
         own = others.classes == class_
         scores, weights = scores[own], weights[own]
-    worse = scores > score + ROUNDING
-    equal = ~worse & (scores >= score - ROUNDING)
+    worse = scores > score + EQUAL_WITHIN
+    equal = ~worse & (scores >= score - EQUAL_WITHIN)
     return Rank(float(weights[worse].sum()), float(weights[equal].sum()) + 1.0, float(weights.sum()) + 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.displayed import Displayed
-from anbexact.conformal.ranks import ROUNDING
+from anbexact.conformal.ranks import EQUAL_WITHIN
 from anbexact.tables.frames.native_values import native
 
 
@@ -59,7 +59,9 @@ class ConformalSets(Displayed):
         place = {native(label): k for k, label in enumerate(self.sets.columns)}
         truth = [place.get(native(label)) for label in np.asarray(y, dtype=object).tolist()]
         if len(truth) != len(self.sets):
-            raise ValueError(f"y has {len(truth)} classes, and there are {len(self.sets)} sets")
+            raise ValueError(
+                f"y has {len(truth)} classes, but there are {len(self.sets)} sets: pass the classes of the same rows"
+            )
         inside = self.sets.to_numpy()
         return float(np.mean([c is not None and inside[r, c] for r, c in enumerate(truth)]))
 
@@ -83,7 +85,7 @@ def sets_at(p_values: pd.DataFrame, confidence: Any, *, allow_empty: bool) -> Co
     """
     if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise ValueError(f"confidence must be a number between 0 and 1, not {confidence!r}")
-    sets = p_values > 1 - float(confidence) + ROUNDING
+    sets = p_values > 1 - float(confidence) + EQUAL_WITHIN
     if not allow_empty:
         values = p_values.to_numpy()
         best = values == values.max(axis=1, keepdims=True)

@@ -21,8 +21,8 @@ class SplitConformalClassifier(ConformalClassifier):
 
     The classifier learns from a part of the rows. The others, the calibration rows, are ranked by how badly their own
     class is predicted, and a class is in the set of a new row if enough of them are predicted no better. The sets are
-    those of MAPIE's ``SplitConformalClassifier`` with the same calibration rows: the threshold is the
-    k-th smallest of the n nonconformity scores, k = ⌈(n + 1) confidence⌉.
+    those of MAPIE's ``SplitConformalClassifier`` with the same calibration rows: the threshold is the k-th smallest
+    of the n nonconformity scores, with k = ⌈(n + 1) confidence⌉.
 
     If new rows and calibration rows are exchangeable (as independent draws from one population are), a set contains
     the true class with a probability of at least ``confidence``, for any population and however bad the classifier
@@ -125,7 +125,7 @@ class SplitConformalClassifier(ConformalClassifier):
             estimator.fit(_safe_indexing(X, first), _safe_indexing(y, first))
         self.estimator_ = estimator
         place = {native(label): k for k, label in enumerate(estimator.classes_.tolist())}
-        # a class that is missing from the first part has probability 0 and comes after all others
+        # a class that is missing from the first part has probability 0; its code follows those of all other classes
         classes = np.array([place.get(native(label), len(place)) for label in labels[set_aside].tolist()])
         scores = METHODS[self.method](np.asarray(estimator.predict_proba(_safe_indexing(X, set_aside))))
         scores = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)

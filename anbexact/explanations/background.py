@@ -58,7 +58,10 @@ def row_distributions(source: FamilySum, codes: CodeArray) -> list[Floats]:
     """
     complete = np.ascontiguousarray(codes[:, (codes >= 0).all(axis=0)])
     if not complete.shape[1]:
-        raise ValueError("no row of the background is complete, and complete rows are needed: fill in missing cells")
+        raise ValueError(
+            "no row of the background is complete, and complete rows are needed: fill in missing cells, or pass "
+            "background='network'"
+        )
     found = []
     for places, potential in zip(source.places, source.potentials, strict=True):
         shape = potential.logs.shape[:-1]
@@ -71,7 +74,7 @@ def row_distributions(source: FamilySum, codes: CodeArray) -> list[Floats]:
 
 
 def distributions(source: FamilySum, background: str | CodeArray | None) -> list[Floats]:
-    """Return the joint distribution of every family's features, its axes as those of the potential but the class.
+    """Return the joint distribution of every family's features, with the axes of its potential except the class.
 
     Parameters
     ----------

@@ -99,13 +99,14 @@ def read_costs(given: Any, name: str, classes: Sequence[Any]) -> Costs:
     ----------
     given : DataFrame, mapping, array or None
         A frame with the true classes as index and the decisions as columns; a mapping of the true class to the costs
-        of decisions (its own may be left out: 0), or to the cost of any wrong decision; an array with true classes in
-        rows and decisions in columns, both in the order of ``classes``; None for 1 if wrong.
+        of decisions (the cost of deciding for the true class is 0 if it is left out), or to the cost of any wrong
+        decision; an array with true classes in rows and decisions in columns, both in the order of ``classes``; None
+        if every wrong decision costs 1.
 
     Raises
     ------
     ValueError
-        If a class, a decision or a number is missing, or if the shape is another.
+        If a class, a decision or a number is missing, or an array has another shape.
     """
     classes = list(classes)
     sign = -1 if name == "utilities" else 1
@@ -116,7 +117,7 @@ def read_costs(given: Any, name: str, classes: Sequence[Any]) -> Costs:
     if isinstance(given, pd.DataFrame):
         index = [native(label) for label in given.index]
         if len(index) != len(classes) or set(index) != set(classes):
-            raise ValueError(f"the index of {name} is {index}, but the classes are {classes}")
+            raise ValueError(f"the index of {name} is {index}, but must be the classes {classes}")
         matrix = given.to_numpy(dtype=np.float64)[[index.index(label) for label in classes]]
         decisions = [native(label) for label in given.columns]
     else:
@@ -149,10 +150,11 @@ def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | 
 
 
 def _frame_of_mapping(given: Mapping[Any, Any], name: str, classes: list[Any]) -> pd.DataFrame:
+    """Return a mapping of true classes as a frame: true classes in rows, decisions in columns, classes first."""
     rows = {native(label): row for label, row in given.items()}
     if set(rows) != set(classes):
         raise ValueError(
-            f"{name} has the classes {list(rows)}, but the classes are {classes}: give every class its own"
+            f"{name} has entries for {list(rows)}, but the classes are {classes}: give every class its own"
         )
     full = {}
     for label in classes:
@@ -167,7 +169,7 @@ def _frame_of_mapping(given: Mapping[Any, Any], name: str, classes: list[Any]) -
 
 
 def read_thresholds(thresholds: Mapping[Any, float], classes: Sequence[Any]) -> Floats:
-    """Return a threshold for every class; with two classes, one is 1 less the other.
+    """Return a threshold for every class; with two classes, a missing one is 1 minus the other.
 
     Raises
     ------
@@ -191,11 +193,11 @@ def read_thresholds(thresholds: Mapping[Any, float], classes: Sequence[Any]) -> 
 def decided_by_costs(proba: Floats, classes: Sequence[Any], costs: Costs, reject: float | None) -> pd.DataFrame:
     """Return the decision of least expected cost of every row.
 
-    ``argmin_d Σ_c P(c | x) cost(c, d)``, the first of equally good ones; a rejection, if ``reject`` (a cost, or a
-    utility where utilities were given) is better than all of them.
+    This is ``argmin_d Σ_c P(c | x) cost(c, d)``, or the first of equally good decisions. The row is rejected if
+    ``reject``, a cost (or a utility where utilities were given), is better than all expected costs.
     """
     expected, decisions = proba @ costs.matrix, costs.decisions
-    if reject is not None:  # the probabilities of a row need not add up to exactly 1
+    if reject is not None:  # not a column of the matrix: rounded probabilities may not add up to exactly 1
         expected = np.column_stack([expected, np.full(len(expected), costs.sign * float(reject))])
         decisions = [*decisions, REJECTED]
     order = np.argsort(expected, axis=1, kind="stable")

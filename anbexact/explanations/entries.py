@@ -20,7 +20,7 @@ from anbexact.models.parameters.tables import ConditionalTable
 from anbexact.tables.reader import Rows
 
 TAILS = 0.025, 0.975
-"""The probabilities below the ends of a 95 % interval."""
+"""The probabilities below the two ends of a 95 % interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +60,11 @@ class Entry:
         return found
 
     def break_even(self, log_posterior: Floats) -> Floats:
-        """Return the value at which the predicted class and another one are equally probable; NaN if none is."""
+        """Return the value at which the entry's class is as probable as the best other one; NaN if there is none."""
         predicted = log_posterior.argmax(axis=1)
         others = np.delete(log_posterior, self.code, axis=1).max(axis=1)
-        ratio = np.exp(others - log_posterior[:, self.code])  # by which the class must gain to be as probable
+        # The factor by which the joint probability of the entry's class must change:
+        ratio = np.exp(others - log_posterior[:, self.code])
         if self.prior:
             odds = self.values / (1 - self.values) * ratio
             return np.asarray(odds / (1 + odds))
@@ -74,7 +75,7 @@ class Entry:
 def _ranges(
     network: TableNetwork, name: Hashable, place: tuple[Integers, ...], odds: float | None
 ) -> tuple[Floats, Floats]:
-    """Return the range of every entry, by a factor of its odds or by its posterior.
+    """Return the range of every entry: by a factor of its odds if ``odds`` is given, else its 95 % credible interval.
 
     The posterior of an entry is Beta(n + α, N - n + (r - 1) α); see :mod:`anbexact.models.network.intervals`.
     """
@@ -83,9 +84,8 @@ def _ranges(
         own = values / (1 - values)
         return own / odds / (1 + own / odds), own * odds / (1 + own * odds)
     assert network.counts is not None
-    assert network.grounds.smoothing is not None
     family = network.counts[name]
-    alpha = network.grounds.smoothing / prod(family.shape)
+    alpha = network.grounds.smoothing_of(name) / prod(family.shape)
     dense = family.dense() + alpha
     counts, total = dense[place], dense.sum(axis=0)[place[1:]]
     rest = np.maximum(total - counts, 0.0)
@@ -105,7 +105,7 @@ def tornado_of_entries(source: FamilySum, rows: Rows, label: Any = None, odds: f
         above 1.
     """
     network = source.network
-    source.potentials  # noqa: B018  # refuses zeros: the odds of such an entry cannot change
+    source.potentials  # noqa: B018  # refuses tables with zeros, whose odds cannot change
     if source.n_classes == 1:
         raise ValueError("there is only one class, so there is nothing to compare it with")
     if odds is None and network.grounds.smoothing is None:
@@ -137,10 +137,12 @@ def tornado_of_entries(source: FamilySum, rows: Rows, label: Any = None, odds: f
 
 
 def _class(network: TableNetwork, code: int) -> Any:
+    """Return the label of a class."""
     return network.vocabulary.states[network.vocabulary.class_name][code]
 
 
 def _frame(entry: Entry, logs: Floats, explained: Integers) -> pd.DataFrame:
+    """Return the effect of an entry on every row; ``explained`` are the codes of the explained classes."""
     place = np.arange(len(logs))
     ends = np.stack([entry.posterior(logs, value)[place, explained] for value in (entry.low, entry.high)])
     even = entry.break_even(logs)

@@ -20,15 +20,15 @@ from anbexact.models.network.explanation_text import MOST_TERMS, WIDTH, cell_tex
 from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
-BASE = "(base)"
-HIDDEN = "(missing cells)"
+BASE, HIDDEN = "(base)", "(missing cells)"
+"""Names of the terms that are not features."""
 
 
 class ByRow:
-    """A dataclass of the rows, and of arrays whose first axis is that of the rows.
+    """Base of dataclasses that hold rows, and arrays whose first axis runs over these rows.
 
-    An index or a slice chooses rows by position. The result has the same type, so that it can be printed and
-    tabulated like the whole.
+    An index or a slice chooses rows by position. The result has the same type, so it can be printed and tabulated
+    like the whole.
     """
 
     rows: Rows
@@ -55,8 +55,8 @@ class ByRow:
 class LocalExplanations(Displayed, ByRow):
     """Shapley values of the features of rows, for the log odds of one class against another.
 
-    ``base + values.sum(axis=1) + hidden`` is ``log_odds``, row by row. ``self[t]`` are the values of the row at
-    position t alone; ``len`` is the number of rows, over which one can iterate.
+    ``base + values.sum(axis=1) + hidden`` is ``log_odds``, row by row. ``self[t]`` has the values of the row at
+    position t alone; iteration yields these, and ``len`` is the number of rows.
 
     Attributes
     ----------
@@ -65,13 +65,13 @@ class LocalExplanations(Displayed, ByRow):
     labels, against : (rows,) int
         Codes of the two classes that are compared in every row.
     log_odds : (rows,) float64
-        ``ln P(label | row) - ln P(against | row)``, in nats, as the classifier has it.
+        ``ln P(label | row) - ln P(against | row)`` of the classifier, in nats.
     base : (rows,) float64
         The value of the game before any feature is known, in nats.
     values : (rows, features) float64
         Shapley values in nats; 0 for missing cells, which take no part.
     hidden : (rows,) float64
-        What remains because of missing cells, in nats; 0 in complete rows, and in conditional values.
+        What missing cells add to the log odds, in nats; 0 in complete rows, and with ``conditional=True``.
     """
 
     vocabulary: Vocabulary

@@ -32,7 +32,7 @@ class MaxSum(NamedTuple):
 
 
 def elimination_order(families: Collection[tuple[int, ...]], arities: Mapping[int, int]) -> list[tuple[int, ...]]:
-    """Return the scopes of the buckets: the features in the functions of an eliminated feature, and that one last.
+    """Return the scopes of the buckets: all features in functions of an eliminated feature, which comes last.
 
     In each step, the feature whose scope has the fewest joint states is eliminated.
     """
@@ -62,7 +62,7 @@ def arranged(source: FamilySum) -> MaxSum:
     Raises
     ------
     ValueError
-        If the tables would hold too many numbers.
+        If the tables would have more than `MOST_CELLS` entries.
     """
     arities = dict(enumerate(source.arities.tolist()))
     scopes = elimination_order(source.places, arities)

@@ -20,18 +20,18 @@ from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import Vocabulary
 
 CHUNK = 100
-"""Number of rows of a task."""
+"""Number of rows per task."""
 MOST_NODES = 20_000
-"""Maximum number of nodes of the search for the nearest change to one of several classes."""
+"""Maximum number of nodes of the search for the nearest change to a given class, for every number of changes."""
 
 
 def changeable_features(vocabulary: Vocabulary, keep: Collection[Hashable]) -> Bools:
-    """Return which features may be changed: all but those of ``keep``.
+    """Return which features may be changed: all that are not in ``keep``.
 
     Raises
     ------
     ValueError
-        If ``keep`` names what is not a feature.
+        If ``keep`` contains a name that is not a feature.
     """
     kept = [keep] if isinstance(keep, str) else list(keep)
     if unknown := [name for name in kept if name not in vocabulary.features]:
@@ -51,16 +51,16 @@ def nearest_change(
     Raises
     ------
     ValueError
-        If a cell is missing, if ``keep`` names what is not a feature, if ``target`` is not a class, or if the
-        elimination needs too large tables.
+        If a cell is missing, if ``keep`` contains a name that is not a feature, if ``target`` is not a class, or if
+        the elimination would need too large tables.
     """
     vocabulary, codes = source.vocabulary, rows.codes
     changeable = changeable_features(vocabulary, keep)
     if (codes < 0).any():
         t, j = np.argwhere(codes.T < 0)[0].tolist()
         raise ValueError(
-            f"the cell of {vocabulary.features[j]!r} in row {rows.index[t]!r} is missing or unknown, and what is not "
-            "known cannot be changed: fill it in, or leave the row out"
+            f"the cell of {vocabulary.features[j]!r} in row {rows.index[t]!r} is missing or unknown, so its change "
+            "cannot be stated: fill it in, or leave the row out"
         )
     wanted = None if target is None else class_code(vocabulary, "target", target)
     elimination = arranged(source)
@@ -68,7 +68,9 @@ def nearest_change(
     decided = source.log_posterior(codes).argmax(axis=1).astype(np.int64)
     n_features, n_rows = codes.shape
     found = np.empty((n_rows, n_features), dtype=np.int64)
-    lead = np.where(decided == (-1 if wanted is None else wanted), 0.0, -np.inf)  # no change to the decision itself
+    lead = np.where(
+        decided == (-1 if wanted is None else wanted), 0.0, -np.inf
+    )  # a row that is decided as wanted needs no change
     proved = np.ones(n_rows, dtype=np.bool_)
     arguments = codes, elimination.buckets, source.arities, changeable
 

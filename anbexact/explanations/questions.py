@@ -14,13 +14,13 @@ from anbexact.models.family_sum import FamilySum
 from anbexact.tables.reader import Rows
 
 LEAST = 1e-12
-"""Gains up to this size are rounding errors."""
+"""Gains up to this size may be rounding errors; costs are compared with this share of the largest one."""
 
 
 def answers(source: FamilySum, rows: Rows, j: int) -> tuple[Floats, Floats]:
     """Return ``P(x_j | observed cells)`` and ``P(c | observed cells, x_j)`` of all states of a feature.
 
-    The latter are 0 where the state is impossible.
+    ``P(c | observed cells, x_j)`` is 0 for every class where the state is impossible.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def next_questions(
 
 
 def least(expected: np.ndarray, costs: Costs) -> np.ndarray:
-    """Return which decisions, along the last axis, are best up to rounding."""
+    """Return which decisions, along the last axis, have the least expected cost, up to rounding."""
     tied: np.ndarray = expected <= expected.min(axis=-1, keepdims=True) + LEAST * np.abs(costs.matrix).max()
     return tied
 
@@ -109,4 +109,4 @@ def least(expected: np.ndarray, costs: Costs) -> np.ndarray:
 COLUMNS = (
     "row", "feature", "information", "gain", "changes_decision", "probability", "low", "high", "value", "ask",
 )  # fmt: skip
-"""The columns of the result."""
+"""The columns of the result, if no cell is missing."""

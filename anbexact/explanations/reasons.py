@@ -25,18 +25,19 @@ from anbexact.tables.vocabulary import Vocabulary
 TOLERANCE = 1e-9
 """Minimum lead of the decided class over every other one, in nats."""
 CHUNK = 500
-"""Number of rows of a task."""
+"""Number of rows per task."""
 MOST_NODES = 20_000
-"""Maximum number of nodes of the search for a smallest reason."""
+"""Maximum number of nodes of the search for a smallest reason, per row."""
 SIZES = ("minimal", "smallest")
+"""The choices of ``size``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reasons(Displayed, ByRow):
     """A sufficient reason for the decision of every row.
 
-    ``self[t]`` is the reason of the row at position t alone; ``len`` is the number of rows, over which one can
-    iterate.
+    ``self[t]`` has the reason of the row at position t alone; iteration yields these, and ``len`` is the number of
+    rows.
 
     Attributes
     ----------
@@ -47,8 +48,8 @@ class Reasons(Displayed, ByRow):
     fixed : (rows, features) bool
         The features of the reason.
     margins : (rows,) float64
-        The least lead of the decided class over all others, in nats, for any values of the other features; NaN where
-        there is no reason.
+        The smallest lead of the decided class over all others that values of the other features leave it, in nats;
+        NaN where there is no reason.
     proved : (rows,) bool
         Whether no reason has fewer features; only ``size="smallest"`` proves it.
     """
@@ -135,7 +136,7 @@ def sufficient_reasons(source: FamilySum, rows: Rows, size: str = "minimal", n_j
     source : FamilySum
         The class posterior.
     rows : Rows
-        The rows; missing cells are never part of a reason, so that they may have any state.
+        The rows; a missing cell is never part of a reason, because it may have any state.
     size : {"minimal", "smallest"}
         Whether no feature can be left out of the reason, or no reason is smaller.
     n_jobs : int, optional
@@ -144,7 +145,7 @@ def sufficient_reasons(source: FamilySum, rows: Rows, size: str = "minimal", n_j
     Raises
     ------
     ValueError
-        If the elimination needs too large tables, or for another ``size``.
+        If the elimination would need too large tables, or for another ``size``.
 
     References
     ----------

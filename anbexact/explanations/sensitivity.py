@@ -18,7 +18,7 @@ from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
 EQUAL_PROBABILITIES = 1e-12
-"""Probabilities that differ by up to this much count as equal."""
+"""Probabilities that differ by up to this much count as equal: rounding decides between them."""
 
 
 def read_scenarios(changes: Any) -> dict[str, dict[Hashable, Any]]:
@@ -27,7 +27,7 @@ def read_scenarios(changes: Any) -> dict[str, dict[Hashable, Any]]:
     Raises
     ------
     TypeError
-        For anything else.
+        If ``changes`` has another form.
     """
     if isinstance(changes, Mapping) and changes and all(isinstance(of, Mapping) for of in changes.values()):
         return {str(name): dict(of_name) for name, of_name in changes.items()}
@@ -110,7 +110,7 @@ def explained_classes(source: FamilySum, posterior: Floats, label: Any) -> Integ
 
 
 def _another(posteriors: Floats, predicted: Integers) -> Bools:
-    """Return where another class is more probable than the predicted one, by more than rounding."""
+    """Return where another class is more probable than the predicted one, by more than rounding; (states, rows)."""
     kept = posteriors[:, np.arange(len(predicted)), predicted]
     return np.asarray(kept < posteriors.max(axis=2) - EQUAL_PROBABILITIES)
 

@@ -23,14 +23,15 @@ from anbexact.models.network.network import TableNetwork
 from anbexact.tables.vocabulary import MISSING, CodeArray
 
 CHUNK = 20_000
-"""Number of rows of a task."""
+"""Number of rows per task."""
 MOST_FEATURES = 12
-"""Maximum number of observed features of a component: its subsets are enumerated, here 4,096."""
+"""Maximum number of observed features of a component; all of its subsets are enumerated, at most 4,096."""
 MOST_CELLS = 4_000_000
 """Number of codes that are evaluated at a time."""
 
 
 def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return all subsets, small ones first."""
     return [chosen for size in range(len(axes) + 1) for chosen in combinations(axes, size)]
 
 
@@ -51,8 +52,8 @@ def expectations(logs: Floats, shares: Floats) -> dict[tuple[int, ...], Floats]:
 def family_values(logs: Floats, shares: Floats, absent: bool) -> Floats:
     """Return the Shapley values of a family's features at all their joint states.
 
-    ``φ_j = Σ_T |T|! (m - |T| - 1)! / m! (v_{T ∪ j} - v_T)``, T running over the sets of the other features and v
-    being those of :func:`expectations`.
+    ``φ_j = Σ_T |T|! (m - |T| - 1)! / m! (v_{T ∪ j} - v_T)``, where T runs over the sets of the other features, and v
+    is defined in :func:`expectations`.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class ShapleyTables:
         Raises
         ------
         ValueError
-            If they would not fit into memory.
+            If the tables would not fit into memory.
         """
         needed = sum(
             8 * (source.n_classes + 1) * q.ndim * prod(size + absent for size in q.shape) for q in shares if q.ndim
@@ -148,9 +149,10 @@ class ShapleyTables:
         Parameters
         ----------
         codes : (features, rows) int16
-            Codes; negative ones, of features that take no part, require tables that were made with ``absent``.
+            Codes of states. Features with negative codes take no part; this requires tables that were made with
+            ``absent``.
         first, second : (rows,) int
-            Codes of the classes; the number of classes stands for the mean of all of them.
+            Codes of the two classes; the number of classes, as a code, means the mean over all classes.
         n_jobs : int, optional
             Number of threads.
 
@@ -224,7 +226,7 @@ def _component_values(network: TableNetwork, codes: CodeArray, players: list[int
 def conditional_values(source: FamilySum, codes: CodeArray, first: Integers, second: Integers) -> Floats:
     """Return the Shapley values of ``v(S) = ln P(first | x_S) / P(second | x_S)``, shape (rows, features).
 
-    Features that are not in S are summed out under the network; missing cells never are in S. As features of
+    Features that are not in S are summed out under the network; missing cells are never in S. As features of
     different components are independent given the class, v is a sum over components, and only the subsets of each are
     enumerated.
 

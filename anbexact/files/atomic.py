@@ -17,7 +17,7 @@ def check_place(path: Path) -> None:
     Raises
     ------
     IsADirectoryError, FileNotFoundError
-        Naming the path that was given, and not that of a draft.
+        They name the path that was given, not that of a draft.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", str(path))
@@ -28,20 +28,21 @@ def check_place(path: Path) -> None:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a path with the name of a file in a folder next to it, which is moved to its place if nothing fails.
+    """Yield the path of a draft with the name of the file, which is moved to its place if nothing fails.
 
-    What is not a regular file, such as a device or a pipe, is written in place.
+    The draft is in a folder of its own next to the file. If the path exists and is not a regular file, such as a
+    device or a pipe, it is written directly.
 
     Raises
     ------
     OSError
-        If there is no such place, or it cannot be written.
+        If the folder does not exist, or the file cannot be written.
     """
     check_place(path)
     if path.exists() and not path.is_file():
         yield path
         return
-    place = path.resolve()  # a link stays one
+    place = path.resolve()  # of a link, the file that it leads to is replaced, and the link stays
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}.") as folder:
         draft = Path(folder) / place.name
         yield draft
@@ -56,7 +57,7 @@ def write_atomically(path: Path, text: str, encoding: str = "ascii") -> None:
     Raises
     ------
     OSError
-        If there is no such place, or it cannot be written.
+        If the folder does not exist, or the file cannot be written.
     """
     check_place(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")

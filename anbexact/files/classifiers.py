@@ -26,17 +26,21 @@ from anbexact.files.describe import describe
 from anbexact.files.restore import restore
 
 FORMAT = "anbexact classifier"
+"""The entry ``format`` of a classifier's JSON file."""
 FORMAT_VERSION = 1
+"""The newest version of the format, and the only one that is written."""
 
 
 def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file that :func:`load` reads.
 
-    The file is replaced only when the new one is complete; until then, an older file of that name is kept. The file
-    of a :class:`~anbexact.RefittedClassifier` contains the distinct training rows, as codes of states, because
-    standard errors and the identification of terms depend on them. With ``l2=0``, it also contains their order and
-    the labels of their index. The file of an :class:`~anbexact.classifiers.AveragedClassifier` contains the distinct
-    rows, too, because its posterior over structures depends on them.
+    The file is replaced only when the new one is complete; until then, an older file of that name is kept. It
+    contains counts of rows and, for columns that were cut or grouped, the training values or their quantiles, from
+    which :meth:`~anbexact.NetworkClassifier.sample` draws. The file of a :class:`~anbexact.RefittedClassifier`
+    contains the distinct training rows, as codes of states, because standard errors and the identification of terms
+    depend on them. With ``l2=0``, it also contains their order and the labels of their index. The file of an
+    :class:`~anbexact.classifiers.AveragedClassifier` contains the distinct rows, too, because its posterior over
+    structures depends on them.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def describe(classifier: Any) -> dict[str, Any]:
 
 
 def _describe_pool(classifier: Any) -> dict[str, Any]:
-    """Return the JSON form of a pool: its members, their weights, and what became of those that were considered."""
+    """Return the JSON form of a pool: its members, their weights, and the outcome for every candidate."""
     considered = classifier.members_
     return {
         "members": [[name, describe(member)] for name, member in classifier.estimators_],
@@ -57,7 +57,7 @@ def _describe_pool(classifier: Any) -> dict[str, Any]:
 
 
 def _describe_refit(classifier: Any) -> dict[str, Any]:
-    """Return the JSON form of a network and its refit, and of the network on fine intervals of a smooth one."""
+    """Return the JSON form of a network and its refit; for a smooth refit, also of the network on fine intervals."""
     model = classifier.model_
     refit = model.to_dict()
     return {
@@ -95,13 +95,15 @@ def _describe_model(classifier: Any) -> dict[str, Any]:
 
 
 def _describe_variable(vocabulary: Vocabulary, name: Any) -> dict[str, Any]:
-    """Return the name and the states of a variable, and the values of states that are groups."""
+    """Return the name and the states of a variable, the values of states that are groups, and its record."""
     described = {
         "name": encode_as("the column name", name),
         "states": [encode_as(f"a state of column {name!r}", state) for state in vocabulary.states[name]],
     }
     if name in vocabulary.groups:
         described["groups"] = encode_as(f"a value of column {name!r}", vocabulary.groups[name])
+    if name in vocabulary.records:
+        described["record"] = encode_as(f"a value of column {name!r}", vocabulary.records[name])
     return described
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from anbexact.tables.frames.native_values import native
 
 States = Mapping[Hashable, tuple[Any, ...]]
+"""The states of variables, by name."""
 
 
 def own_missing_of_earlier(states: States, class_name: Hashable, handle_missing: object) -> frozenset[Hashable]:
@@ -24,7 +25,7 @@ def own_missing_of_earlier(states: States, class_name: Hashable, handle_missing:
 
 
 def states_of_earlier(states: States, class_name: Hashable) -> dict[Hashable, tuple[Any, ...]]:
-    """Return states in which floats that come from single precision are the shortest decimals for them.
+    """Return states in which every float that came from single precision is the shortest decimal that rounds to it.
 
     Earlier versions stored the float32 0.1 as the same number in double precision, 0.10000000149011612.
     """

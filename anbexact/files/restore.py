@@ -23,6 +23,7 @@ from anbexact.models.logit.model import LogitModel
 from anbexact.models.pool.weights import PoolWeights
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.records import ColumnRecord
 from anbexact.tables.missing import EM
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -55,7 +56,7 @@ def _estimator(document: Mapping[str, Any], method: str) -> type[Any]:
 
 
 def _with_parameters(document: Mapping[str, Any], estimator: type[Any]) -> Any:
-    """Return the classifier before it was fitted."""
+    """Return the unfitted classifier, with the constructor parameters of a document."""
     return estimator(**{name: decode(value) for name, value in mapped(document["parameters"]).items()})
 
 
@@ -96,7 +97,7 @@ def _restore_refitted(document: Mapping[str, Any], estimator: type[Any]) -> Any:
     refined = _restore_network(document, "refined") if "refined" in document else network
     with reading("refit"):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about a refit of measured columns; given in fit
+            warnings.simplefilter("ignore", UserWarning)  # about a refit of measured columns; the fit has given it
             origin = replace(refined.discrete_form().origin(), learned=network.model_)
         model = LogitModel.of_refit(mapped(document["refit"]), refined.model_.discrete(), origin)
         return classifier.set_refitted(network, model)
@@ -120,6 +121,8 @@ def _restore_learned(document: Mapping[str, Any]) -> Any:
     vocabulary = _read_vocabulary(document)
     names = list(vocabulary.names)
     cut_points = _read_cut_points(document, vocabulary)
+    with reading("records"):
+        _check_records(vocabulary, cut_points)
     _read_input(document, classifier, vocabulary)
     with reading("further"):
         further = mapped(document.get("further", {}))  # older files have none
@@ -165,6 +168,14 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
             isinstance(of_name, tuple) and {type(g) for g in of_name} <= {tuple} for of_name in groups.values()
         ):
             raise ValueError("a tuple of tuples was expected")
+    with reading("records"):
+        records = {
+            name: decode(variable["record"])
+            for name, variable in zip(states, variables, strict=True)
+            if "record" in variable  # older files have none
+        }
+        if not all(isinstance(record, ColumnRecord) for record in records.values()):
+            raise ValueError("a record of values was expected")
     with reading("class"):
         class_name = list(states)[whole(document["class"], 0, len(states) - 1)]
     with reading("own_missing"):
@@ -174,7 +185,16 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
             rule = decode(mapped(document["parameters"])["handle_missing"])
             own_missing = own_missing_of_earlier(states, class_name, rule)
             states = states_of_earlier(states, class_name)
-        return Vocabulary(states, class_name, quantities=quantities, groups=groups, own_missing=own_missing)
+        return Vocabulary(states, class_name, quantities, groups, own_missing, records)
+
+
+def _check_records(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) -> None:
+    """Refuse records whose values are not numbers of a column that is cut, or the members of its groups."""
+    for name, record in vocabulary.records.items():
+        members = tuple(value for group in vocabulary.groups.get(name, ()) for value in group)
+        fits = record.ascending if name in cut_points else record.values in ((), members)
+        if not fits:
+            raise ValueError(f"the values of {name!r} are not those of its states")
 
 
 def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:
@@ -193,7 +213,7 @@ def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dic
 
 
 def _read_input(document: Mapping[str, Any], classifier: Any, vocabulary: Vocabulary) -> None:
-    """Set what is known of the frames that the classifier takes."""
+    """Set the number and the names of the columns that the classifier expects."""
     features = vocabulary.features
     with reading("n_features_in"):
         classifier.n_features_in_ = whole(document["n_features_in"], len(features), len(features))

@@ -40,7 +40,8 @@ class TripleCounts:
     pairs : PairCounts
         The counts of pairs.
     bases : (triples + 1,) int64
-        Where in ``weights`` the features i > j > k begin, number i(i-1)(i-2)/6 + j(j-1)/2 + k; then the size.
+        Where in ``weights`` the counts of every triple start; the last entry is the size of ``weights``. The triple
+        of features i > j > k has the number i(i-1)(i-2)/6 + j(j-1)/2 + k.
     weights : float64 array
         For every triple and every joint state of features i, j and k, in this order, one number for each class.
 
@@ -95,7 +96,7 @@ def count_triples(table: DiscreteTable, n_jobs: int | None = None, progress: Pro
     class_codes = np.ascontiguousarray(table.column(vocabulary.class_name))
     codes = np.array([table.column(name) for name in vocabulary.features])
     arguments = codes, class_codes, table.weights, counts.pairs.arities, counts.bases, counts.n_classes
-    last = range(2, len(codes))[::-1]  # the last feature has most triples
+    last = range(2, len(codes))[::-1]  # the last feature has the most triples
     tasks = (partial(add_triples, *arguments, i, counts.weights) for i in last)
     run_tasks(tasks, len(last), thread_count(n_jobs), Deadline(), "triple counts", progress)
     return counts
@@ -143,7 +144,7 @@ class A2DEPosterior(EstimatorAverage):
         tasks = (partial(of_feature, i) for i in range(len(self._arities))[::-1])
         run_tasks(tasks, len(self._arities), thread_count(n_jobs), Deadline(), "logarithms", None)
         n_pairs = comb(len(self._arities), 2)
-        self.log_normaliser = log(n_pairs) + log(float(pairs.of_class.sum()) + ess)
+        self.log_normaliser = log(n_pairs) + log(float(pairs.class_weights.sum()) + ess)
 
     def evaluate_rows(self, codes: CodeArray, form: int, start: int, stop: int, out: Logs) -> None:
         """See :meth:`~anbexact.models.estimator_average.EstimatorAverage.evaluate_rows`."""
@@ -195,7 +196,7 @@ class A2DE(AnDE):
 
     @property
     def n_parameters(self) -> int:
-        """Free probabilities of all triples, as a log-linear model has them."""
+        """Free parameters of the log-linear model of all triples of features with the class."""
         return self.counts.n_parameters
 
     def add(self, table: DiscreteTable) -> A2DE:

@@ -25,8 +25,8 @@ from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
-ROUNDING = 1e-12
-"""Relative tolerance of the minimum weight: a state whose weight is lower by at most this share has an estimator."""
+WEIGHT_TOLERANCE = 1e-12
+"""Share by which the weight of a state with an estimator may be below the minimum: more than sums of weights lose."""
 
 
 class PairCounts:
@@ -44,13 +44,13 @@ class PairCounts:
     n_classes : int
         Number of classes.
     offsets : (features + 1,) int64
-        Number of the first state of every feature, if the states of all features are numbered consecutively; then the
-        total number of states.
+        The number of the first state of every feature, where the states of all features are numbered consecutively;
+        the last entry is the total number of states.
     rows : (states,) int64
         Where in ``weights`` the row of a state starts.
     weights : float64 array
-        One number for each class; then the row of every state: for the state alone, then for it together with
-        every state of an earlier feature, one number for each class.
+        The weight of every class, then one row for each state: its weight alone, then its weight together with every
+        state of every earlier feature, each by class.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class PairCounts:
         self.weights: Weights = np.zeros(size)
 
     @property
-    def of_class(self) -> Weights:
+    def class_weights(self) -> Weights:
         """Weight of every class, shape (classes,)."""
         return self.weights[: self.n_classes]
 
@@ -87,7 +87,7 @@ class PairCounts:
 
     def admitted(self, min_weight: float) -> npt.NDArray[np.bool_]:
         """Return which states have at least this weight, shape (states,)."""
-        return np.asarray(self.alone.sum(axis=1) >= min_weight * (1 - ROUNDING))
+        return np.asarray(self.alone.sum(axis=1) >= min_weight * (1 - WEIGHT_TOLERANCE))
 
     def dense(self, i: int, j: int) -> Weights:
         """Return the contingency table of features i and j (by position, i ≠ j) and the class."""
@@ -126,10 +126,10 @@ def count_pairs(table: DiscreteTable, n_jobs: int | None = None, progress: Progr
     vocabulary = table.vocabulary
     counts = PairCounts(vocabulary)
     class_codes = np.ascontiguousarray(table.column(vocabulary.class_name))
-    counts.of_class[:] = np.bincount(class_codes, table.weights, counts.n_classes)
+    counts.class_weights[:] = np.bincount(class_codes, table.weights, counts.n_classes)
     codes = np.array([table.column(name) for name in vocabulary.features])
     arguments = codes, class_codes, table.weights, counts.offsets, counts.rows, counts.n_classes
-    features = range(len(codes))[::-1]  # the last has most pairs
+    features = range(len(codes))[::-1]  # the last feature has the most pairs
     tasks = (partial(add_pairs, *arguments, i, counts.weights) for i in features)
     run_tasks(tasks, len(features), thread_count(n_jobs), Deadline(), "pair counts", progress)
     return counts
@@ -160,14 +160,16 @@ class AODEPosterior(EstimatorAverage):
         self._offsets = counts.offsets
         self._rows = counts.rows
         self._admitted = counts.admitted(min_weight)
-        of_class = np.log(counts.of_class + ess / self.n_classes)
+        class_logs = np.log(counts.class_weights + ess / self.n_classes)
         cells = self.n_classes * np.repeat(counts.arities, counts.arities)[:, None]
-        alone = np.log(counts.alone + ess / cells) - of_class
+        alone = np.log(counts.alone + ess / cells) - class_logs
         self._logs = np.empty(len(counts.weights))
-        self._logs[: self.n_classes] = of_class - logsumexp(of_class)
-        arguments = counts.weights, self._offsets, self._rows, of_class, alone, ess
+        self._logs[: self.n_classes] = class_logs - logsumexp(class_logs)
+        arguments = counts.weights, self._offsets, self._rows, class_logs, alone, ess
         tasks = (partial(pair_logs, *arguments, i, self._logs) for i in range(len(counts.arities))[::-1])
         run_tasks(tasks, len(counts.arities), thread_count(n_jobs), Deadline(), "logarithms", None)
+        # Given the class, how probable it is that a feature is in a state without an estimator; naive Bayes predicts
+        # rows in which all features are in such states.
         excluded = np.where(self._admitted[:, None], 0.0, np.exp(alone))
         with np.errstate(divide="ignore"):
             self._rest = np.log(np.add.reduceat(excluded, self._offsets[:-1])) if len(excluded) else excluded

@@ -65,11 +65,16 @@ class EstimatorAverage(ABC):
 
     @abstractmethod
     def evaluate_rows(self, codes: CodeArray, form: int, start: int, stop: int, out: Logs) -> None:
-        """Write what the rows from ``start`` to ``stop`` have in a form of the kernels, without the normaliser."""
+        """Write the values of the rows from ``start`` to ``stop`` to ``out``, without the normaliser.
+
+        ``form`` is `JOINT`, `LOG_PROBABILITY` or `PROBABILITY` of :mod:`anbexact._kernels.posterior`.
+        """
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        """Return the values of :meth:`evaluate_rows` for all rows, computed in threads."""
         n_features, n_rows = codes.shape
         out = np.empty((n_rows, self.n_classes))
+        # Parts that are worth a thread, and no more than four of them per thread.
         at_once = max(1, WORK_PER_THREAD // (self.n_classes * (1 + n_features ** (1 + self.dependence))))
         at_once = max(at_once, -(-n_rows // (4 * thread_count(n_jobs))))
 
@@ -120,7 +125,7 @@ class AnDE(JointModel):
         """Return the weights of the joint states of some features (by position, ascending) and the class."""
         pairs = self.pairs
         if not features:
-            return pairs.of_class
+            return pairs.class_weights
         if len(features) == 1:
             return pairs.alone[pairs.offsets[features[0]] : pairs.offsets[features[0] + 1]]
         return pairs.dense(*features)

@@ -101,6 +101,36 @@ class Model(ABC):
         """
         return query_network(self, reader, evidence, values)
 
+    def sample(
+        self,
+        n: int,
+        evidence: Mapping[Hashable, Any] | None = None,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        missing: bool = False,
+        reader: Reader | None = None,
+    ) -> pd.DataFrame:
+        """Return rows drawn from the joint distribution of all variables, given the values of some.
+
+        Parameters
+        ----------
+        n, evidence, random_state, missing
+            See :meth:`anbexact.NetworkClassifier.sample`.
+        reader : Reader, optional
+            How the evidence is read; by default, according to :attr:`vocabulary` and :attr:`cut_points`.
+
+        Raises
+        ------
+        TypeError
+            If this kind of model has no joint distribution from which rows can be drawn.
+        ValueError
+            See :meth:`anbexact.NetworkClassifier.sample`.
+        """
+        raise TypeError(
+            f"rows cannot be drawn from {with_article(type(self).__name__)}, because it is not one network: draw "
+            "them from a classifier that learns a network, such as ANBClassifier"
+        )
+
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return P(c | observed cells), shape (rows, classes); arguments as for :meth:`log_posterior`."""
         return np.exp(self.log_posterior(codes, n_jobs))

@@ -80,13 +80,13 @@ class Exhaustion:
 
 @dataclass(frozen=True)
 class FewestClassParameters:
-    """All orders of the features, each with its I-map: by dynamic programming, or by an integer programme.
+    """The I-maps of all orders of the features, compared by dynamic programming or by an integer programme.
 
     Attributes
     ----------
     count : int
-        The fewest class parameters of any of these I-maps. The bound of the component is on the score of the I-maps
-        with this number, including the class's own local score.
+        The fewest class parameters of any of these I-maps. The bound of the component is an upper bound on the score,
+        including the local score of the class, of the I-maps with this number.
     """
 
     count: int
@@ -101,7 +101,7 @@ Case: TypeAlias = Duals | Split | Exhaustion | FewestClassParameters
 
 @dataclass(frozen=True)
 class Component:
-    """A subset of the features; in its bound, arcs that enter it from outside are free.
+    """A subset of the features, with a bound that holds whatever arcs lead into it from other features.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Component:
     bound : float
         Upper bound on the sum of the local scores of its features, in nats.
     case : Duals, Split, Exhaustion or FewestClassParameters
-        Why.
+        The proof of the bound.
     """
 
     features: tuple[Hashable, ...]
@@ -131,8 +131,8 @@ class Proof:
     required, forbidden : tuple of (parent, child)
         Arcs between features that the structure must, and must not, contain.
     largest : int, optional
-        Maximum number of feature parents up to which parent sets were enumerated, if that is less: the proof then
-        holds for structures with at most this many.
+        Number of feature parents up to which parent sets were enumerated, if that is less than ``max_parents``: the
+        proof then holds for structures with at most this many.
     components : tuple of Component
         Their bounds, with the class's own local score, sum to the bound.
     gap : float
@@ -177,7 +177,7 @@ class Proof:
         Raises
         ------
         ValueError
-            If this is not the description of a proof. Whether a proof is correct, :func:`anbexact.verify` checks.
+            If this is not the description of a proof. :func:`anbexact.verify` checks whether a proof is correct.
         """
         score = decode(described["score"])
         with reading("components"):
@@ -204,10 +204,12 @@ class Proof:
 
 
 def _named(described: Any, names: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """Return the features with given numbers."""
     return tuple(names[k] for k in references(described, len(names)))
 
 
 def _edges(described: Any, names: Sequence[Hashable]) -> tuple[Edge, ...]:
+    """Return the arcs between features with given numbers."""
     edges = []
     for edge in listed(described):
         parent, child = references(listed(edge, 2), len(names))
@@ -216,6 +218,7 @@ def _edges(described: Any, names: Sequence[Hashable]) -> tuple[Edge, ...]:
 
 
 def _case(described: Mapping[str, Any], names: Sequence[Hashable]) -> Case:
+    """Return the proof of a component's bound; its kind follows from the fields."""
     if "arc" in described:
         parent, child = references(listed(described["arc"], 2), len(names))
         absent, present = (_case(mapped(described[key]), names) for key in ("absent", "present"))

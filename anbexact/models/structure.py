@@ -200,8 +200,8 @@ class Structure(Displayed):
         network and its logistic regression represent the same conditional distributions of the class (Feelders and
         Ivanovs, Definition 1 and Theorem 2); see :func:`anbexact.adapters.to_logit` for other graphs.
         """
-        of_class = set(self.parents[self.class_name])
-        return all(of_class.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
+        class_parents = set(self.parents[self.class_name])
+        return all(class_parents.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
 
     def without(self, names: Iterable[Hashable]) -> Structure:
         """Return the structure without some features, such as those left out in training, with the same score."""

@@ -1,1 +1,1 @@
-"""Searches, classifiers and selectors that other people's papers propose, for comparison; nothing else needs them."""
+"""Searches, classifiers and selectors from other authors' papers, for comparison; no other package needs them."""

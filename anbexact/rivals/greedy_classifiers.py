@@ -87,7 +87,7 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     (('is_monk', 'jacket_color'),)
     """
 
-    _relearns = False  # a climb may take long
+    _relearns = False  # because a climb can take long
 
     def _is_decomposable(self) -> bool:
         return not scores_structures(self.score_of(1.0))

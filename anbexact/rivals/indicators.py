@@ -1,4 +1,4 @@
-"""Rows of a table as indicator columns: of the states of a feature, or the pairs of states of two, but one."""
+"""Rows of a table as indicator columns: of the states of a feature without its reference, or of pairs of these."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Term = tuple[int, ...]
 class Rows:
     """The distinct rows of a table's features, with their weights by class and the columns that they are in.
 
-    Only classes that occur are looked at: the others' probability is 0 at the supremum. A feature's reference state
-    is its most frequent one, the first of several, which leaves rows with fewest columns. Columns in which
-    no row is are left out; the likelihood does not depend on them.
+    Only classes that occur are considered: at the supremum, all other classes have probability 0. The reference state
+    of a feature, which has no column, is its most frequent state (the first of several), so that rows are in as few
+    columns as possible. Columns without rows are left out, because the likelihood does not depend on them.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Rows:
     weights : (rows, classes) float64
     totals : (rows,) float64
     precision : float
-        What counts as nothing, in nats of the total conditional log likelihood.
+        The difference of total conditional log likelihoods, in nats, up to which they count as equal.
     saturated : float
         An upper bound on the conditional log likelihood of all models.
     """
@@ -62,7 +62,7 @@ class Rows:
         return size
 
     def labels(self, term: Term) -> tuple[Labels, int]:
-        """Return every row's column of a term, -1 for none, and the number of columns in which a row is."""
+        """Return the column of a term that each row is in, -1 for none, and the number of columns with rows."""
         flat = np.zeros(len(self.totals), dtype=np.int64)
         inside = np.ones(len(flat), dtype=bool)
         for i in term:
@@ -75,7 +75,7 @@ class Rows:
 
     @property
     def n_contrasts(self) -> int:
-        """Number of coefficients of a column: classes that occur but the first."""
+        """Number of coefficients of a column: one for every class that occurs, except the first."""
         return int(self.weights.shape[1]) - 1
 
 
@@ -87,9 +87,9 @@ class Columns:
     ----------
     terms : tuple of Term
     cells : (rows, terms) int32
-        Column of every row; -1 for none.
+        The column of every row in each term; -1 for none.
     firsts : (terms + 1,) int64
-        First column of every term; last, the number of columns.
+        The first column of every term; at the end, the number of columns.
     """
 
     terms: tuple[Term, ...]
@@ -102,14 +102,14 @@ class Columns:
         return int(self.firsts[-1])
 
     def plus(self, rows: Rows, term: Term) -> Columns:
-        """Return the design with one term more, which comes last."""
+        """Return the design with one more term, which comes last."""
         labels, size = rows.labels(term)
         labels = np.where(labels >= 0, labels + np.int32(self.n_columns), np.int32(-1))
         cells = np.concatenate([self.cells, labels[:, None]], axis=1)
         return Columns((*self.terms, term), cells, np.append(self.firsts, self.n_columns + size))
 
     def minus(self, place: int) -> tuple[Columns, npt.NDArray[np.bool_]]:
-        """Return the design without a term, and which columns stay."""
+        """Return the design without a term, and which of the columns are kept."""
         first, end = self.firsts[place : place + 2]
         kept = np.ones(self.n_columns, dtype=bool)
         kept[first:end] = False

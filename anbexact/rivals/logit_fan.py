@@ -28,7 +28,7 @@ from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable
 
 LEAST_L2 = 1e-3
-"""Used instead of ``l2=0`` where the classes are so far separated that no network has the posterior."""
+"""Replaces ``l2=0`` if the classes are separated so clearly that no network can represent the posterior."""
 
 
 @parameter_group
@@ -160,7 +160,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
         complaint = found.complaint(table.vocabulary)
         try:
             fitted = {**tables, **posterior_tables(found.potentials, structure)}
-        except ValueError:  # on the way to infinity: no network can contain such numbers
+        except ValueError:  # the coefficients grow without bound, and no network can contain such numbers
             found = refit(table, structure, tables, l2=LEAST_L2)
             complaint += f". The classifier is fitted with l2={LEAST_L2:g} instead."
             fitted = {**tables, **posterior_tables(found.potentials, structure)}

@@ -21,7 +21,7 @@ from anbexact.search.single_states import single_states_apart
 from anbexact.tables.table import DiscreteTable
 
 TIE_PRECISIONS = 10.0
-"""Scores closer than this many precisions of the fit count as equal."""
+"""Scores that differ by less than this many precisions of the fit (``Rows.precision``) count as equal."""
 
 
 @single_states_apart(below_class=True)
@@ -117,7 +117,7 @@ class _Move:
     parameters : int
         Number of parameters of the model after the move.
     design : Columns or None
-        The design after the move; None for a term that is added, which comes last.
+        The design after the move; None if a term is added, which then comes last.
     start : array
         Coefficients to start from.
     lower, upper : float
@@ -160,7 +160,7 @@ class _Climb:
         if needed > available:
             raise SearchTooLargeError(
                 f"the logistic regression of {len(design.terms) - 1} terms has {size:,} coefficients; its curvature "
-                f"needs {human_bytes(needed)} and {human_bytes(available)} are available: use fewer or coarser "
+                f"needs {human_bytes(needed)}, but {human_bytes(available)} are available: use fewer or coarser "
                 "features, or TANClassifier, which does not fit logistic regressions"
             )
 
@@ -262,7 +262,7 @@ def addable(terms: Iterable[Term]) -> list[Term]:
 
 def forest_parents(table: DiscreteTable, terms: Iterable[Term]) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the parents of all variables, with edges directed away from the first feature of every tree."""
-    import networkx as nx  # it takes a while
+    import networkx as nx  # here, because importing it takes long
 
     name, features = class_of(table), table.vocabulary.features
     parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(features, ())

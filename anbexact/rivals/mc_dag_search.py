@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from anbexact._runtime.deadline import Deadline, check_limit, interruptible
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import CLL
@@ -44,7 +45,7 @@ def learn_mc_dag(
 
     Each of Chickering's operators changes one family of some graph of the equivalence class, so its gain follows from
     two families: at the maximum likelihood parameters (uniform for joint states of the parents that do not occur),
-    Markov equivalent networks represent the same distribution. A step needs O(n² s N) steps for n variables, s
+    Markov equivalent networks represent the same distribution. A step takes O(n² s N) operations for n variables, s
     classes and N distinct rows, times the number of sets of neighbours that an operator can turn into parents, which
     is small unless there are large cliques.
 
@@ -102,7 +103,7 @@ def learn_mc_dag(
         warn("interrupted: this is the best structure found so far")
     method = "greedy equivalence search by CLL over minimal class-focused graphs"
     if constraints.max_parents < len(names) - 1:
-        method += f", at most {constraints.max_parents} parents"
+        method += f", at most {counted(constraints.max_parents, 'parent')}"
     if not complete:
         method += ", interrupted" if deadline.interrupted else ", stopped by time_limit"
     parents = as_parents(names, class_name, extension(search.found, posterior.class_position))
@@ -126,7 +127,7 @@ class EquivalenceClass:
     neighbours: Graph
 
     def adjacent(self, node: int, below: list[int]) -> int:
-        """Return the nodes joined to one, given the :func:`children` of all."""
+        """Return the nodes that are joined to a node, given the :func:`children` of all nodes."""
         return self.parents[node] | self.neighbours[node] | below[node]
 
 
@@ -138,10 +139,10 @@ class Operator:
     ----------
     tail, head : int
     before : int
-        The neighbours of the head that become its parents, in a graph of the class that differs by ``tail → head``
-        from one of the class that results.
+        The neighbours of the head that become its parents in a certain graph of the class: one that differs only by
+        ``tail → head`` from a graph of the resulting class.
     given : int
-        The parents of the head in that graph, the tail not among them.
+        The parents of the head in that graph, without the tail.
     """
 
     tail: int
@@ -182,8 +183,9 @@ def class_of_graph(graph: Graph) -> EquivalenceClass:
 def extension(found: EquivalenceClass, *first: int) -> Graph:
     """Return a graph of the class in which some nodes, all of them neighbours, come first in their component.
 
-    The other nodes of a component (joined by edges without direction) follow by maximum cardinality: each has as
-    many neighbours before it as any could have; then all of these are neighbours of each other. Equals by number.
+    The other nodes of a component (joined by edges without direction) follow by maximum cardinality: the next node is
+    always one with the most neighbours among the nodes before it, the lowest number if there are several. The
+    neighbours before a node are then all neighbours of each other.
     """
     parents = list(found.parents)
     nodes = range(len(parents))
@@ -205,17 +207,19 @@ def extension(found: EquivalenceClass, *first: int) -> Graph:
 def is_class_focused(found: EquivalenceClass, class_node: int) -> bool:
     """Whether the equivalence class contains a graph in which every arc points to the class or to its children.
 
-    If there is such a graph, then there is one in which the class is the first node of its component (of nodes
-    joined by edges without direction). For else the class has a parent there; as this is not a child of the class, it
-    has no parents, so it is the first node, and the only parent of the class; the arc between the two is covered, and
-    when reversed, it makes the parent a child. With the class first, every node of its component is the head of some
-    arc, and so are all nodes with arcs that have a direction, and, whichever way they point, all nodes but one of the
-    other components. As nodes of a component have the same parents outside, either all of these are children of the
-    class or none: so all nodes with parents or neighbours, besides the class, must be its children.
+    If there is such a graph, there is also one in which the class is the first node of its component (of nodes that
+    are joined by edges without direction). Otherwise, the class has a parent in the component. This parent is not a
+    child of the class, so no arc may point to it: it is the first node, and the only parent of the class. The arc
+    between the two is then covered, and reversing it makes the parent a child.
+
+    With the class first, an arc points to every other node of its component. An arc also points to every node that
+    has a compelled parent, and, whichever directions are chosen, to all nodes but one of any other component. The
+    nodes of a component have the same parents outside it, so either all of them are children of the class or none is.
+    The condition is therefore that every node with parents or neighbours, except the class, is a child of the class.
     """
-    of_class = found.neighbours[class_node] | children(found.parents)[class_node]
+    class_neighbours = found.neighbours[class_node] | children(found.parents)[class_node]
     return all(
-        node == class_node or of_class >> node & 1 or not (found.parents[node] | found.neighbours[node])
+        node == class_node or class_neighbours >> node & 1 or not (found.parents[node] | found.neighbours[node])
         for node in range(len(found.parents))
     )
 
@@ -223,9 +227,9 @@ def is_class_focused(found: EquivalenceClass, class_node: int) -> bool:
 def insertions(found: EquivalenceClass, max_parents: int) -> Iterator[Operator]:
     """Yield the valid insertions ``Insert(tail, head, T)``: Theorem 15 of Chickering (2002).
 
-    Tail and head are not joined; T are neighbours of the head that are not joined to the tail; with NA, the
-    neighbours of the head that are, they are a clique that all paths from head to tail along arcs and edges meet.
-    ``before`` is NA and T.
+    Tail and head are not joined. NA are the neighbours of the head that are joined to the tail, and T are some of the
+    neighbours of the head that are not. The union of NA and T, which is ``before``, must be a clique, and every path
+    from the head to the tail along arcs and edges must contain one of its nodes.
     """
     below = children(found.parents)
     joined = [found.adjacent(node, below) for node in range(len(below))]
@@ -242,8 +246,8 @@ def insertions(found: EquivalenceClass, max_parents: int) -> Iterator[Operator]:
 def deletions(found: EquivalenceClass) -> Iterator[Operator]:
     """Yield the valid deletions ``Delete(tail, head, H)``: Theorem 17 of Chickering (2002).
 
-    There is an arc from tail to head or an edge between them; H are neighbours of the head that are joined to the
-    tail, all others of which are a clique, ``before``.
+    There is an arc from tail to head, or an edge between them. H are some of the neighbours of the head that are
+    joined to the tail; the other ones, which are ``before``, must be a clique.
     """
     below = children(found.parents)
     joined = [found.adjacent(node, below) for node in range(len(below))]
@@ -254,7 +258,7 @@ def deletions(found: EquivalenceClass) -> Iterator[Operator]:
 
 
 def cliques(core: int, others: int, joined: list[int], most: int) -> Iterator[int]:
-    """Yield the cliques of limited size that contain a core and some other nodes, smaller ones first."""
+    """Yield the cliques of at most a given size that consist of a core and some other nodes, smaller ones first."""
     if core.bit_count() > most or any(core & ~(joined[v] | 1 << v) for v in elements(core)):
         return
     common = others
@@ -326,7 +330,7 @@ class _Search:
         return True
 
     def _step(self, *, insert: bool) -> EquivalenceClass | None:
-        """Return the class after the best operator, the same if none gains; None when time ran out."""
+        """Return the class after the best operator, or the same class if no operator gains; None if time ran out."""
         likelihood, found = self._likelihood, self.found
         likelihood.move_to(extension(found, likelihood.class_position))
         operators = insertions(found, self._max_parents) if insert else deletions(found)

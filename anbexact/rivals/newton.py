@@ -1,11 +1,12 @@
 """Maximum conditional likelihood of multinomial logistic regressions on features and pairs of features.
 
-Newton's method on the distinct rows. It comes with an upper bound on what is still to be gained, so that models of
-no use are given up early, without ever giving up a better one. Let δ be the Newton step from probabilities p, and z
-the change that it makes to a row's predictors, less its mean under p. The functions ``q = p (1 + z)`` sum to 1 and
-match all moments of the data. Where none is negative, maximum likelihood gains at most ``Σ w KL(q || p)``: of all
-distributions with these moments the maximum p* has the least divergence from p, and that divergence is the gain. To
-second order the bound is the gain itself. It is also valid under separation, where there is only a supremum.
+Newton's method on the distinct rows, with an upper bound on what is still to be gained. Models that cannot win are
+given up early by this bound, and the best model never is. Let δ be the Newton step from probabilities p, and z the
+change that it makes to the predictors of a row, minus the mean of this change under p. The functions
+``q = p (1 + z)`` sum to 1 and match all moments of the data. If none of them is negative, maximum likelihood gains
+at most ``Σ w KL(q || p)``: among all distributions with these moments, the maximum p* has the least divergence from
+p, and this divergence is the gain. To second order, the bound equals the gain. It is also valid under separation,
+where the likelihood only has a supremum.
 """
 
 from __future__ import annotations
@@ -20,18 +21,19 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.rivals.indicators import Columns, Floats, Labels, Rows, Term
 
 RIDGE = 1e-10
-"""Added to the scaled curvature, whose diagonal is 1: columns may be linear combinations of others."""
+"""Added to the scaled curvature, whose diagonal is 1, because columns may be linear combinations of others."""
 LOST = 10.0
-"""A Newton step that promises more than this many times what can be gained is one from where the curvature is nil."""
+"""If a Newton step promises more than this many times what can be gained at all, the curvature has vanished there."""
 FAINT = 1e-7
-"""Minimum probability of a row's class at a start: below it, the curvature has no information about that row."""
+"""Least probability of a row's class at a start; below it, the curvature has no information about that row."""
 DROP = 0.01
-"""What share of its probability a row's class must keep in one step."""
+"""The share of its probability that the class of every row must keep in one step."""
 MAX_ITER = 200
+"""Maximum number of Newton steps of a fit."""
 
 
 class Point:
-    """Coefficients of a design, with all that a Newton step needs to know.
+    """Coefficients of a design, with the likelihood and all else that a Newton step needs.
 
     Attributes
     ----------
@@ -62,16 +64,16 @@ class Point:
         self._lost = bool((np.abs(gradient.ravel())[self.scale == 0] > self.rows.precision).any())
 
     def newton(self) -> tuple[Floats, float]:
-        """Return the Newton step, and the gradient's product with it: twice what a quadratic would gain.
+        """Return the Newton step and its product with the gradient, which is twice the gain of a quadratic function.
 
-        The product is infinite where there is a slope, but no curvature.
+        The product is infinite if there is a slope without curvature.
         """
         step = self.scale * triangular(self.factor, self.solved)
         return step.reshape(self.coefficients.shape), np.inf if self._lost else float(self.solved @ self.solved)
 
 
 def changes(cells: Labels, coefficients: Floats) -> Floats:
-    """Return every row's sum of the coefficients of its columns."""
+    """Return the sum of the coefficients of the columns that each row is in."""
     predictor = np.zeros((len(cells), coefficients.shape[1]))
     add_predictors(cells, coefficients, predictor)
     return predictor
@@ -85,7 +87,7 @@ def scales(curvature: Floats) -> Floats:
 
 
 def cholesky(curvature: Floats) -> Floats:
-    """Return the upper factor of a scaled curvature; only the upper triangle is read. A ridge is added."""
+    """Return the upper factor of a scaled curvature plus a ridge; only the upper triangle is read."""
     ridge = RIDGE
     while True:
         assert np.isfinite(ridge)
@@ -99,7 +101,7 @@ def cholesky(curvature: Floats) -> Floats:
 
 
 def triangular(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
-    """Return the solution with an upper factor, or its transpose."""
+    """Return the solution of a linear system whose matrix is an upper factor, or the transpose of one."""
     if not len(factor):
         return right.copy()
     solution, _ = dtrtrs(factor, right, lower=0, trans=int(transposed))
@@ -107,7 +109,7 @@ def triangular(factor: Floats, right: Floats, *, transposed: bool = False) -> Fl
 
 
 def upper_bound(rows: Rows, p: Floats, change: Floats) -> float:
-    """Return an upper bound on what is to be gained, infinite if the step does not give one."""
+    """Return an upper bound on what is still to be gained; infinite if the step does not provide a bound."""
     divergence, negative = bound(rows.totals, p, change)
     return float(divergence) if negative <= 0.01 * rows.precision else float("inf")
 
@@ -117,9 +119,9 @@ def maximise(
 ) -> Point | None:
     """Return the maximum of the conditional likelihood, from coefficients to start from; or None.
 
-    The end is where a Newton step promises less than ``rows.precision``; under separation, where the likelihood only
-    has a supremum, too. None if the maximum is less than ``wanted()``, which may rise, or if time is up. A start that
-    is good for little, as one from separated rows may be, is given up for coefficients of 0.
+    The fit ends when a Newton step promises less than ``rows.precision``; this also happens under separation, where
+    the likelihood only has a supremum. The result is None if the maximum is less than ``wanted()``, which may rise in
+    the meantime, or if time is up. A bad start, such as one from separated rows, is replaced by coefficients of 0.
     """
     point = Point(rows, design, start)
     at_zero = not start.any()
@@ -147,9 +149,9 @@ def maximise(
 def _along(point: Point, step: Floats, promise: float) -> Point | None:
     """Return a better point in the direction of a Newton step; None if there is none.
 
-    No row's class may lose most of its probability, because no curvature would remain to guide further steps. A
-    quadratic gains half of the promised gain in one step; a function that gains more is on its way to infinity, and
-    the step is extended.
+    The class of no row may lose most of its probability, because no curvature would remain to guide further steps. A
+    quadratic function gains half of the promised gain in one step. If the likelihood gains more, its maximum may be
+    at infinity, and the step is extended.
     """
     rows, design = point.rows, point.design
     observed = rows.weights > 0
@@ -172,14 +174,14 @@ def _along(point: Point, step: Floats, promise: float) -> Point | None:
 
 
 def with_term(point: Point, term: Term) -> tuple[Floats, float, float]:
-    """Look at a design with one term more, from the maximum without it, whose factors are shared by all terms.
+    """Assess a design with one more term by a Newton step from the maximum without it, whose factors all terms share.
 
     Returns
     -------
     start : (columns, classes but the first) array
-        Coefficients after one Newton step, to go on from, those of the new term last.
+        Coefficients after one Newton step, from which a fit can go on; those of the new term come last.
     lower, upper : float
-        Between these is the maximum of the conditional log likelihood.
+        Bounds on the maximum of the conditional log likelihood.
     """
     rows, design = point.rows, point.design
     labels, size = rows.labels(term)
@@ -207,7 +209,7 @@ def with_term(point: Point, term: Term) -> tuple[Floats, float, float]:
 
 
 def without_term(point: Point, place: int) -> tuple[Columns, Floats, float]:
-    """Look at a design without a term, from the maximum with it.
+    """Assess a design without a term by a step from the maximum with it.
 
     Returns
     -------

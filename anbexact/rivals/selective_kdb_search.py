@@ -23,8 +23,8 @@ from anbexact.search.trees.kdb import ranked_parents
 from anbexact.tables.table import DiscreteTable
 
 REQUIREMENTS = SearchRequirements("learn_skdb")
-ROUNDING = 1e-10
-"""Relative amount by which a log likelihood must be higher to be preferred to that of a smaller network."""
+LEAST_GAIN = 1e-10
+"""Share of a log likelihood by which a larger network must be better, so that rounding does not add features."""
 
 
 @single_states_apart(below_class=False)
@@ -46,10 +46,10 @@ def learn_skdb(
         Σ_rows ln P₋(c | x_1, ..., x_m),
 
     with expected a posteriori tables; the paper uses errors or squared errors instead. Ties are broken by the fewest
-    features, then by the lowest k. Features that are not chosen have no arcs. Parents are the same whether rows are
-    left out or not, as in the paper.
+    features, then by the lowest k. Features that are not chosen have no arcs. As in the paper, the order and the
+    parents are not chosen again when a row is left out.
 
-    All m are tried in one pass, in O(k n N s) steps for n features, N distinct rows and s classes.
+    All m are tried in one pass, in O(k n N s) operations for n features, N distinct rows and s classes.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def learn_skdb(
 
     tasks = (partial(by_k, k) for k in range(largest + 1))
     run_tasks(tasks, largest + 1, thread_count(n_jobs), Deadline(), "leave-one-out", progress)
-    enough = likelihoods >= likelihoods.max() - ROUNDING * abs(likelihoods.max())
+    enough = likelihoods >= likelihoods.max() - LEAST_GAIN * abs(likelihoods.max())
     m, k = (int(place) for place in np.argwhere(enough)[0])  # fewest features first, then the lowest k
     parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(features, ())
     for child, chosen in ranked[:m]:

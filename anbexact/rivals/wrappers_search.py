@@ -22,8 +22,8 @@ Families = dict[Hashable, tuple[Hashable, ...]]
 """The feature parents of every feature that is a child of the class, parents before children."""
 MOST_CELLS = 1 << 22
 """Cells that the table of a family may have (32 MB): with few rows, joining might otherwise not end."""
-ROUNDING = 1e-9
-"""Relative amount by which a log likelihood must be higher to count as higher."""
+LEAST_GAIN = 1e-9
+"""Share of a log likelihood by which another must be higher to count as higher, so that rounding decides nothing."""
 
 
 def join_forwards(features: tuple[Hashable, ...], families: Families) -> Iterator[Families]:
@@ -63,13 +63,14 @@ def add_tree_arcs(features: tuple[Hashable, ...], families: Families) -> Iterato
 
 
 def groups_of(families: Mapping[Hashable, tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-    """Return the groups of joined features: in a group, the parents of each are those before it."""
+    """Return the groups of joined features; in a group, the parents of each feature are those before it."""
     above = {name for of_name in families.values() for name in of_name}
     last = [name for name in families if name not in above]
     return [(*families[name], name) for name in last]
 
 
 Steps = Callable[[tuple[Hashable, ...], Families], Iterator[Families]]
+"""A function of the features and of the families that a climb has reached, which yields those one step further."""
 
 
 @dataclass(eq=False)
@@ -83,7 +84,7 @@ class LeaveOneOutClimb:
     ess : float
         Equivalent sample size of the tables.
     deadline : Deadline
-        When no further step is tried.
+        The time from which no further step is tried.
     """
 
     table: DiscreteTable
@@ -98,12 +99,12 @@ class LeaveOneOutClimb:
         features = self.table.vocabulary.features
         families, value = start, self.value(start)
         while True:
-            found, best = None, value + ROUNDING * abs(value)
+            found, best = None, value + LEAST_GAIN * abs(value)
             for candidate in filter(self._fits, steps(features, families)):
                 if self.deadline.passed:
                     break
                 its_value = self.value(candidate)
-                if its_value > best + (0.0 if found is None else ROUNDING * abs(best)):
+                if its_value > best + (0.0 if found is None else LEAST_GAIN * abs(best)):
                     found, best = candidate, its_value
             if found is None:
                 return families, value
@@ -131,7 +132,7 @@ class LeaveOneOutClimb:
         return float(table.weights @ (own - logsumexp(logs, axis=1)))
 
     def _family(self, child: Hashable, parents: tuple[Hashable, ...]) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-        """Return the joint state of every row, and ln θ of every joint state and class, also with a row removed."""
+        """Return the joint state of every row, and ln θ by joint state and class, with all rows and with one less."""
         key = child, frozenset(parents)
         if key not in self._known:
             class_name = class_of(self.table)

@@ -19,12 +19,14 @@ from anbexact.tables.table import DiscreteTable
 Sampler = Callable[[np.random.Generator, int], npt.ArrayLike]
 """``sampler(rng, size)`` returns positive numbers, shape (size, classes): draws of (P(x, c) for every class c)."""
 Prior = str | tuple[str, float, float] | Sampler
+"""The choices of ``prior``; see :func:`acll_constants`."""
 
 N_SAMPLES = 1_000_000
 """Number of draws of a sampler from which the constants are estimated, always with the same seed."""
 SAMPLES_PER_BATCH = 20_000
 """Number of draws requested at once."""
 SEED = 0
+"""Seed of these draws, so that equal priors have equal constants."""
 
 
 def acll_constants(n_classes: int, prior: Prior = "uniform") -> tuple[float, float]:
@@ -164,8 +166,8 @@ class ACLL(FamilyScore):
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`.
 
-        A family without parents is assumed to be that of the class, because this method does not know names. Joint
-        states that are left out would contribute 0, because their weighted counts are all 0.
+        A family without parents is assumed to be the family of the class, because this method does not know names.
+        Joint states that are left out would contribute 0, because their weighted counts are all 0.
 
         Raises
         ------
@@ -174,7 +176,7 @@ class ACLL(FamilyScore):
         """
         if len(arities) and counts.shape[1] == 1 and 1 not in arities:
             raise ValueError("aCLL needs the class among the parents of every feature")
-        class_axis = 1 if len(arities) else 3
+        class_axis = 1 if len(arities) else 3  # without parents, the child is the class
         beta, _ = _constants(counts.shape[class_axis], self.prior, counts.sum(axis=(1, 2, 3)))
         weighted = _weighted(counts, beta[:, None, None, None], class_axis)
         scores: Floats = np.sum(weighted * np.log(self._clipped_shares(weighted.copy(), 3)), axis=(1, 2, 3))
@@ -188,8 +190,8 @@ class ACLL(FamilyScore):
     def approximate_cll(self, table: DiscreteTable, parents: Mapping[Hashable, Sequence[Hashable]]) -> float:
         """Return the approximate conditional log likelihood of a structure: its score plus γ N; total in nats.
 
-        It is not a bound. Under the uniform prior γ is that of p = 1, so the value is off by a multiple of N that is
-        the same for all structures.
+        It is not a bound. Under the uniform prior, γ is the constant for p = 1, so the value is off by a multiple of
+        N that is the same for all structures.
 
         Parameters
         ----------

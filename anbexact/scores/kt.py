@@ -29,8 +29,8 @@ class KT:
         F(T) = lnΓ(q/2) - lnΓ(N + q/2) + Σ_t [lnΓ(N_t + ½) - lnΓ(½)],
 
     the log of the probability of its column under a Dirichlet prior of ½ for each joint state; the local score of a
-    child is F(parents ∪ child) - F(parents). Since the prior of the parents is not the margin of that of the family,
-    this is not the BDeu of any equivalent sample size. It is score equivalent. Total over the data, in nats.
+    child is F(parents ∪ child) - F(parents). Since the prior of the parents is not the margin of the prior of the
+    family, this is not the BDeu of any equivalent sample size. It is score equivalent. Total over the data, in nats.
 
     References
     ----------

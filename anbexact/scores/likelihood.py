@@ -26,7 +26,7 @@ def log_likelihoods(counts: Floats) -> Floats:
 
 
 class _MaximumLikelihoodScore(FamilyScore):
-    """Maximum likelihood minus a penalty that is itself a difference over sets; subclasses define the penalty P.
+    """Maximum likelihood minus a difference of penalties of sets. Subclasses define the penalty P.
 
     ``F(T) = Σ_t N_t ln N_t - P(q_T, N)`` and so ``local = Σ_jk N_jk ln(N_jk / N_j) - [P(q r, N) - P(q, N)]``.
     """

@@ -17,9 +17,9 @@ from anbexact.scores.likelihood import _MaximumLikelihoodScore, log_likelihoods
 from anbexact.scores.registry import register_score
 
 MOST_RECURSIVE_STATES = 1024
-"""Number of states up to which the recursion is used; beyond, the expansion is within 2e-8 of the exact value."""
+"""Number of states up to which the recursion is used. With more, the expansion is within 2e-8 of the exact value."""
 LEAST_STIRLING_SIZE = 16.0
-"""Sample sizes from which Stirling's series is exact to rounding."""
+"""Sample size from which on Stirling's series is exact to rounding."""
 
 
 @register_score("qnml")
@@ -147,9 +147,11 @@ def log_regret(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
     """
     n, k = np.broadcast_arrays(np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64))
     if not np.all(np.isfinite(n) & (n >= 0)):
-        raise ValueError("n must be finite and zero or more")
+        bad = n[~(np.isfinite(n) & (n >= 0))].flat[0]
+        raise ValueError(f"n must be finite and 0 or more, but contains {float(bad)!r}")
     if not np.all(k >= 1):
-        raise ValueError("k must be 1 or more")
+        bad = k[~(k >= 1)].flat[0]
+        raise ValueError(f"k must be 1 or more, but contains {float(bad)!r}")
     if n.size == 1:
         return np.full(n.shape, _log_regret_of_one(n.item(), k.item()))
     return _log_regrets(n.ravel(), k.ravel()).reshape(n.shape)
@@ -157,10 +159,12 @@ def log_regret(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
 
 @lru_cache(maxsize=1 << 14)
 def _log_regret_of_one(n: float, k: float) -> float:
+    """Return ln C of one pair; searches ask for the same ones again and again."""
     return float(_log_regrets(np.array([n]), np.array([k]))[0])
 
 
 def _log_regrets(n: Floats, k: Floats) -> Floats:
+    """Return ln C for arrays of one dimension, by recursion for few states and by expansion for many."""
     values = np.zeros(len(n))
     few = (k < MOST_RECURSIVE_STATES + 0.5) & (n > 0)
     many = (k >= MOST_RECURSIVE_STATES + 0.5) & (n > 0)

@@ -12,6 +12,7 @@ from anbexact._runtime.spelling import letters
 AnyScore = TypeVar("AnyScore", bound=type[Any])
 
 DEFAULT = "bdeu"
+"""The score that is used if none is named."""
 SCORES: dict[str, Callable[[float], Any]] = {}
 """Decomposable scores: functions that make the score of a name, given the equivalent sample size (if it has one)."""
 CONDITIONAL_SCORES: dict[str, Callable[[], Any]] = {}

@@ -233,9 +233,9 @@ class Universal:
 
 
 def as_universal(value: Any) -> Universal:
-    """Return a value that must be a universal measure; refuse others with a ValueError."""
+    """Return a value if it is a universal measure; refuse others with a ValueError."""
     if not isinstance(value, Universal):
-        raise ValueError("the score must be a Universal")
+        raise ValueError(f"the score must be a Universal, not a value of type {type(value).__name__}")
     return value
 
 

@@ -80,7 +80,7 @@ def make_constraints(
     if both:
         raise ValueError(f"the edge {min(both, key=str)!r} is both required and forbidden")
     if must:
-        import networkx as nx  # it takes a while
+        import networkx as nx  # slow to import
 
         graph: nx.DiGraph[Any] = nx.DiGraph(must)
         if not nx.is_directed_acyclic_graph(graph):

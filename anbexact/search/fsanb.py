@@ -24,6 +24,7 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 FOLDS = 2
+"""Number of folds in which the ESS and the threshold are chosen."""
 COMPARED_DECIMALS = 9
 """Decimals to which accuracy and conditional log likelihood, in nats per row, are compared."""
 TIE_NATS = 1e-9

@@ -1,1 +1,1 @@
-"""What people look at: pictures without other libraries, displays of notebooks, figures by matplotlib, reports."""
+"""What people look at: pictures that need no other library, notebook displays, matplotlib figures and reports."""

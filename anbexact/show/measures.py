@@ -54,7 +54,7 @@ def measured_rows(
     names : sequence of str
         Columns that are in the frame.
     number : callable
-        ``number(value, digits)`` returns a number as text. Numbers with the same text are equally good.
+        ``number(value, digits)`` returns a number as text. Numbers that have the same text count as equally good.
     """
     judged = frame.drop(BASELINE, errors="ignore")
     best = {}

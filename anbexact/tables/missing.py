@@ -72,7 +72,7 @@ def check_missing_class(value: object, handle_missing: object, completes: bool) 
         raise ValueError(f"missing_class must be {' or '.join(map(repr, known))}, not {value!r}")
     if value == EM and handle_missing not in (EM, "own_state"):
         raise ValueError(
-            "missing_class='em' goes together with handle_missing='em' or handle_missing='own_state', not with "
+            "missing_class='em' needs handle_missing='em' or handle_missing='own_state', not with "
             f"{handle_missing!r}, which may leave out the rows"
         )
 
@@ -249,7 +249,7 @@ def filled(column: Column, single: Mapping[Hashable, Any]) -> Column:
     if state not in categories:
         categories = (*categories, state)
     complete = np.where(codes < 0, categories.index(state), codes)
-    return Column(column.name, complete, categories, column.declared, quantity=column.quantity)
+    return Column(column.name, complete, categories, column.declared, quantity=column.quantity, record=column.record)
 
 
 def _states(column: Column, kept: Mask, categories: Categories) -> Sequence[Any]:
@@ -334,7 +334,7 @@ def _refuse_lost_class(counts: _MissingCounts, target: Column, handle_missing: s
         return
     rows = counts.kept & (codes == gone[0])
     worst, most = counts.worst(rows)
-    others = f" (and {len(gone) - 1} more classes)" if len(gone) > 1 else ""
+    others = f" (and {len(gone) - 1} more {agreeing(len(gone) - 1, 'class', 'classes')})" if len(gone) > 1 else ""
     n_rows = counts.number(rows)
     its_rows = agreeing(n_rows, "its only row has", f"all of its {n_rows:,} rows have")
     better = "'own_state'" if handle_missing == "auto" else "'auto' or 'own_state'"

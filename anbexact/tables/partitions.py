@@ -12,6 +12,9 @@ import numpy.typing as npt
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.json_values import register_object
 
+EQUAL_WIDTHS = 1e-9
+"""Relative difference up to which a measure counts as the width of a cell."""
+
 
 @register_object
 @dataclass(frozen=True)
@@ -58,6 +61,14 @@ class NestedPartition:
     def finest(self) -> Floats:
         """Cut points of the finest level."""
         return np.array(self.cuts, dtype=np.float64)
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The ends of the interval that is partitioned, if the measure of each inner cell is its width; else None."""
+        widths = np.diff(self.finest)
+        if not len(widths) or not np.allclose(widths, self.masses[1:-1], rtol=EQUAL_WIDTHS, atol=0):
+            return None
+        return self.cuts[0] - self.masses[0], self.cuts[-1] + self.masses[-1]
 
     def cuts_at(self, level: int) -> Floats:
         """Return the cut points of a level."""

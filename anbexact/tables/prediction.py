@@ -17,6 +17,7 @@ from anbexact.tables.frames.reading import frame_names
 from anbexact.tables.vocabulary import LEFT_OUT, CodeArray, Vocabulary
 
 HANDLE_UNKNOWN = ("marginalize", "error")
+"""What a classifier can do with states that the training table does not contain."""
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -40,6 +41,7 @@ def check_columns(
     feature_names : array of str or None
         The names that ``fit`` recorded; None if not all of them were strings.
     X : table
+        The rows to predict.
     features : sequence
         The columns of the training table.
 

@@ -23,7 +23,7 @@ def row_groups(
     key = np.zeros(n_rows, dtype=np.int64)
     span = 1
     for codes, arity in zip(columns, arities, strict=True):
-        if span > 2**62 // max(arity, 1):  # number the groups so far anew, before the keys overflow
+        if span > 2**62 // max(arity, 1):  # renumber the groups so far before the keys overflow
             key = np.unique(key, return_inverse=True)[1]
             span = n_rows
         key = key * arity + codes

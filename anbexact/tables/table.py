@@ -260,8 +260,9 @@ def table_from_columns(
     declared = {} if categories is None else categories
     quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
     class_name = None if target is None else target.name
-    vocabulary = Vocabulary(states, class_name, quantities=quantities, groups=groups, own_missing=own)
     all_columns = [*columns, *([target] if target is not None else [])]
+    records = {c.name: record for c in all_columns if (record := c.dtype_record) is not None}
+    vocabulary = Vocabulary(states, class_name, quantities, groups, own, records)
     advice = "declare it in categories= too, or leave out such rows"
     table = merged_table(coded_rows(vocabulary, all_columns, weights, rows, handle_missing, advice))
     return table if repeats is None else replace(table, n_rows=int(repeats[rows].sum()))
@@ -342,7 +343,7 @@ def united(first: Vocabulary, second: Vocabulary) -> Vocabulary:
     Raises
     ------
     ValueError
-        For other variables, another class, or states that do not go together; the message names the variable.
+        If the variables, the class or declared states differ; the message names the variable.
     """
     if set(first.names) != set(second.names):
         alone = next(

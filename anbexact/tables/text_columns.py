@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.cuts.continuous import MANY_VALUES
 from anbexact.tables.frames.columns import Column
@@ -66,7 +67,8 @@ def warn_of_words(words: Words) -> None:
     """Warn of words that are read as missing cells, given by column."""
     shown = [f"{', '.join(map(repr, of_name))} in column {name!r}" for name, of_name in words.items()]
     if shown:
-        more = f"; and others in {len(shown) - MOST_NAMED} more columns" if len(shown) > MOST_NAMED else ""
+        unnamed = len(shown) - MOST_NAMED
+        more = f"; and others in {counted(unnamed, 'more column')}" if unnamed > 0 else ""
         warn(
             f"words among numbers, dates or times are read as missing cells: {'; '.join(shown[:MOST_NAMED])}{more}. "
             "To keep a column as text, declare its states in categories="

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from anbexact.tables.cuts import Cuts
-from anbexact.tables.cuts.continuous import discretise, fit_cut_points, fit_groups
+from anbexact.tables.cuts.continuous import as_states, fit_cut_points, fit_groups
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.lazy import is_lazy
 from anbexact.tables.frames.reading import frame_names, read_columns
@@ -122,7 +122,7 @@ class TrainingColumns:
         else:
             refuse_missing_class(self.target, self.weights)
         table = table_from_columns(
-            [discretise(column, cut_points) for column in self.columns],
+            as_states(self.columns, self.weights, cut_points, self.groups),
             self.target,
             self.weights,
             categories=self.categories,
@@ -136,7 +136,7 @@ class TrainingColumns:
         """Return the table with columns cut as given; in those ``measured``, a missing cell cannot be a state."""
         refuse_missing_class(self.target, self.weights)
         return table_from_columns(
-            [discretise(column, cut_points) for column in self.columns],
+            as_states(self.columns, self.weights, cut_points, self.groups),
             self.target,
             self.weights,
             categories=self.categories,

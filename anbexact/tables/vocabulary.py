@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.records import ColumnRecord
 from anbexact.tables.frames.text_quantities import TextQuantity
 
 MISSING = -1
@@ -114,6 +116,9 @@ class Vocabulary:
     own_missing : frozenset
         The variables that have a state for missing cells, which is their last one. It is called ``"(missing)"``, or
         ``"(missing cell)"`` if another state has this name. Only missing cells are read as this state, and no value.
+    records : Mapping
+        What is known of the training values of variables whose states are intervals or groups, and of categorical
+        columns. Samples are drawn from it; it does not count when vocabularies are compared.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
@@ -121,6 +126,7 @@ class Vocabulary:
     quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
     groups: Mapping[Hashable, Groups] = field(default_factory=dict)
     own_missing: Set[Hashable] = frozenset()
+    records: Mapping[Hashable, ColumnRecord] = field(default_factory=dict, compare=False, repr=False)
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
     _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
@@ -158,6 +164,8 @@ class Vocabulary:
         object.__setattr__(self, "groups", MappingProxyType(groups))
         own = {name: quantity for name, quantity in self.quantities.items() if name in states}
         object.__setattr__(self, "quantities", MappingProxyType(own))
+        records = {name: record for name, record in self.records.items() if name in states}
+        object.__setattr__(self, "records", MappingProxyType(records))
         object.__setattr__(self, "own_missing", frozenset(name for name in states if name in self.own_missing))
         object.__setattr__(self, "_places", places)
         special = {name: self._codes_of_values(name) for name in (*groups, *self.own_missing)}
@@ -165,7 +173,8 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[Any, ...]:
         own = [name for name in self.states if name in self.own_missing]
-        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups), own)
+        values = dict(self.states), self.class_name, dict(self.quantities), dict(self.groups), own, dict(self.records)
+        return Vocabulary, values
 
     def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
         """Return the codes of the values of a variable; refuse groups that do not match its states."""
@@ -346,6 +355,6 @@ class Vocabulary:
         where = row if rows is None else int(rows[row])
         known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
         raise ValueError(
-            f"column {column.name!r}, row {where}: {value} {what} ({int(bad.sum())} such rows; "
+            f"column {column.name!r}, row {where}: {value} {what} ({counted(int(bad.sum()), 'such row')}; "
             f"states: {known}); {advice}"
         )

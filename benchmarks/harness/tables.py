@@ -150,12 +150,12 @@ def sampled(name: str, n_rows: int, n_features: int | None = None) -> Loaded:
         SAMPLES.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, **_sample(network(name)))
     kept = np.load(path)
-    codes, of_class = kept["codes"][:n_rows], int(kept["of_class"])
+    codes, class_node = kept["codes"][:n_rows], int(kept["of_class"])
     columns = {
         str(variable): pd.Categorical.from_codes(codes[:, j], [f"s{k}" for k in range(arity)])
         for j, (variable, arity) in enumerate(zip(kept["names"], kept["arities"], strict=True))
     }
-    y = pd.Series(columns.pop(str(kept["names"][of_class])), name="class")
+    y = pd.Series(columns.pop(str(kept["names"][class_node])), name="class")
     return pd.DataFrame(columns).iloc[:, :n_features], y, "sampled"
 
 
@@ -194,10 +194,10 @@ def _sample(network: Any) -> dict[str, Any]:
         above = rng.random(SAMPLE_ROWS) * of_rows.sum(axis=0) >= of_rows.cumsum(axis=0)
         codes[variable] = np.minimum(above.sum(axis=0), len(values) - 1)
     most = max(graph.out_degree(variable) for variable in names)
-    of_class = next(j for j, variable in enumerate(names) if graph.out_degree(variable) == most)
+    class_node = next(j for j, variable in enumerate(names) if graph.out_degree(variable) == most)
     return {
         "codes": np.stack([codes[variable] for variable in names], axis=1).astype(np.int16),
         "names": np.array(names),
         "arities": np.array([arities[variable] for variable in names]),
-        "of_class": of_class,
+        "of_class": class_node,
     }

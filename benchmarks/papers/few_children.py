@@ -43,7 +43,7 @@ def one(name: str, _: str, fold: int) -> list[Row]:
     return [bounds]
 
 
-def penalised(set_scores: np.ndarray, of_class: int, penalty: float) -> float:
+def penalised(set_scores: np.ndarray, class_node: int, penalty: float) -> float:
     """Return the highest score of a network less ``penalty`` for every child of the class; total in nats.
 
     ``set_scores[S]`` is F(S), with ``local(v | P) = F(P ∪ v) - F(P)``. With at most k children, no network scores
@@ -51,7 +51,7 @@ def penalised(set_scores: np.ndarray, of_class: int, penalty: float) -> float:
     has its best parents among the others (Silander and Myllymäki, 2006).
     """
     n = len(set_scores).bit_length() - 1
-    families = [best_families(set_scores, v, of_class, penalty) for v in range(n)]
+    families = [best_families(set_scores, v, class_node, penalty) for v in range(n)]
     sizes = np.bitwise_count(np.arange(len(set_scores), dtype=np.uint32))
     totals = np.full(len(set_scores), -np.inf)
     totals[0] = 0.0
@@ -65,12 +65,12 @@ def penalised(set_scores: np.ndarray, of_class: int, penalty: float) -> float:
     return float(totals[-1])
 
 
-def best_families(set_scores: np.ndarray, v: int, of_class: int, penalty: float) -> np.ndarray:
+def best_families(set_scores: np.ndarray, v: int, class_node: int, penalty: float) -> np.ndarray:
     """Return the score of the best parents of v within every set of the other variables, numbered without v."""
     pairs = set_scores.reshape(-1, 2, 1 << v)
     scores = (pairs[:, 1] - pairs[:, 0]).ravel()
-    if v != of_class:
-        scores.reshape(-1, 2, 1 << (of_class - (of_class > v)))[:, 1] -= penalty
+    if v != class_node:
+        scores.reshape(-1, 2, 1 << (class_node - (class_node > v)))[:, 1] -= penalty
     for bit in range(len(scores).bit_length() - 1):
         without, with_bit = scores.reshape(-1, 2, 1 << bit).transpose(1, 0, 2)
         np.maximum(without, with_bit, out=with_bit)

@@ -32,8 +32,8 @@ SIZES = (100, 500, 1_000, 5_000, 10_000, 50_000, 100_000)
 SAMPLES, QUICK_SAMPLES = 20, 3
 INDEPENDENT = 1e-12
 """Nats of conditional mutual information up to which variables count as independent."""
-ROUNDING = 1e-15
-"""Divergences up to this are shown as 0."""
+LEAST_SHOWN = 1e-15
+"""Divergences up to this are shown as 0: rounding alone can be as large."""
 Parents = Mapping[Hashable, tuple[Hashable, ...]]
 
 
@@ -243,7 +243,7 @@ def results() -> pd.DataFrame:
 
 def nats(value: float) -> str:
     """Return a divergence as text, 0 where it is a rounding error."""
-    return f"{value:.2g}" if value > ROUNDING else "0"
+    return f"{value:.2g}" if value > LEAST_SHOWN else "0"
 
 
 def report(folder: Path) -> str:

@@ -190,16 +190,18 @@ def coverage(runs: int, draws: int, *, averaged: bool) -> float:
     rng, graphs, hits = np.random.default_rng(0), structures(3, "anb"), 0
     for _ in range(runs):
         graph = graphs[rng.integers(len(graphs))] if averaged else ((), (), ())
-        of_class = rng.dirichlet([COVERAGE_ESS / 2] * 2)
+        class_prior = rng.dirichlet([COVERAGE_ESS / 2] * 2)
         tables = [rng.dirichlet([COVERAGE_ESS / (2 * 3 ** len(of) * 3)] * 3, (2, *[3] * len(of))) for of in graph]
         depth = sorted(range(3), key=partial(ancestors, graph))
-        y = rng.choice(2, COVERAGE_ROWS, p=of_class)
+        y = rng.choice(2, COVERAGE_ROWS, p=class_prior)
         codes = np.zeros((COVERAGE_ROWS, 3), dtype=np.int64)
         for v in depth:
             shares = tables[v][(y, *(codes[:, p] for p in graph[v]))]
             codes[:, v] = (rng.random((COVERAGE_ROWS, 1)) > shares.cumsum(axis=1)[:, :2]).sum(axis=1)
         new = rng.integers(0, 3, 3)
-        joint = of_class * np.prod([tables[v][(slice(None), *new[list(graph[v])], new[v])] for v in range(3)], axis=0)
+        joint = class_prior * np.prod(
+            [tables[v][(slice(None), *new[list(graph[v])], new[v])] for v in range(3)], axis=0
+        )
         X = pd.DataFrame(codes, columns=["a", "b", "c"])
         states = {name: [0, 1, 2] for name in X} | {"y": [0, 1]}
         model: Callable[..., Any] = (

@@ -13,8 +13,8 @@ another), once each. Compared are
 - ``EM``: ``handle_missing="em"``.
 
 Missing cells of test rows are summed out by dropping and EM. Where dropping leaves a class without rows, it is
-refused, and counts as worse. Tables with gaps of their own are read from ``benchmarks/results/gaps/NAME.arff`` (files
-of the UCI repository), where that is present.
+refused, and counts as worse. Tables with missing cells of their own are read from
+``benchmarks/results/gaps/NAME.arff`` (files of the UCI repository), where that is present.
 
 Target: EM has a lower log loss than dropping and than the mode on 8 of 10 tables at 20 %, at random. Which of two
 ways is better on a small table depends on the cells that go, so these are removed five times; losses are means.
@@ -54,7 +54,7 @@ MASKS = 5
 """How often 20 % of the cells are removed at random."""
 IDENTIFIERS = ("Hospital_Number",)
 """Columns that are left out."""
-GAPS = RESULTS / "gaps"
+ARFF_FILES = RESULTS / "gaps"
 FEWEST_IN_CLASS = 5
 MANY = 10
 
@@ -62,7 +62,7 @@ MANY = 10
 def read_arff(name: str) -> Table:
     """Return a table of an ARFF file; ``?`` is a missing cell."""
     names, numeric, rows, data = [], [], [], False
-    for line in map(str.strip, (GAPS / f"{name}.arff").read_text(errors="replace").splitlines()):
+    for line in map(str.strip, (ARFF_FILES / f"{name}.arff").read_text(errors="replace").splitlines()):
         if data and line and not line.startswith("%"):
             rows.append([cell.strip().strip("'") for cell in next(csv.reader([line], quotechar="'"))])
         elif line.lower().startswith("@attribute"):
@@ -160,7 +160,7 @@ def main(run: Run) -> None:
     patterns = PATTERNS if run.full else PATTERNS[:1]
     masks = {pattern: range(1, (MASKS if pattern == PATTERNS[0] else 1) + 1) for pattern in patterns}
     made = [(name, pattern, mask) for pattern in patterns for mask in masks[pattern] for name in run.names(COMPLETE)]
-    real = [(name, "its own", 0) for name in REAL if not run.smoke and (GAPS / f"{name}.arff").exists()]
+    real = [(name, "its own", 0) for name in REAL if not run.smoke and (ARFF_FILES / f"{name}.arff").exists()]
     real = [task for task in real if not run.only or task[0] in run.only]
     tasks = [(*one, fold) for one in (made[:1] if run.smoke else made + real) for fold in run.folds(FOLDS)]
     measured = run.measure("incomplete", ["table", "pattern", "mask", "fold"], tasks, one_fold, jobs=1)

@@ -1,7 +1,7 @@
 """What should become of missing cells: accuracy and log loss by the way of treating them.
 
 Five-fold cross-validation of NB, TAN and ANB (two feature parents at most, tables of up to 14 features), all with
-``ess="auto"``, over real tables with gaps and over complete ones from which cells were removed. Compared are
+``ess="auto"``, over real tables with missing cells and over complete ones from which cells were removed. Compared are
 
 - ``marginalize``: rows with a missing cell are left out, but for one in a column of a single state;
 - ``own_state``: a missing cell is a state;
@@ -37,7 +37,7 @@ from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
 from benchmarks.harness.store import Row
 from benchmarks.quality.available_rows import MAX_PARENTS, of_available_rows
-from benchmarks.quality.gaps import MECHANISMS, REAL, load
+from benchmarks.quality.incomplete_tables import MECHANISMS, REAL, load
 
 MADE = ("heart", "vote", "segment", "pima", "tic-tac-toe", "wine")
 SETTINGS = ("marginalize", "own_state", "auto", "auto 0.05", "auto 0.1", "auto 0.2", "available")
@@ -64,10 +64,10 @@ class AutoShare:
         """Learn from the rows whose missing cells are states."""
         self.encoder_ = NaiveBayesClassifier(handle_missing="own_state", ess=1.0, n_jobs=1).fit(X, y)
         states = self.states(X)
-        gaps = {name: states[name].isna().to_numpy() for name in states if states[name].isna().any()}
-        single = {name for name in gaps if states[name].nunique() == 1}
+        missing = {name: states[name].isna().to_numpy() for name in states if states[name].isna().any()}
+        single = {name for name in missing if states[name].nunique() == 1}
         codes, labels = pd.factorize(y)
-        own = often_missing(gaps, single, Column(y.name, codes, tuple(labels)), np.ones(len(y)), self.share)
+        own = often_missing(missing, single, Column(y.name, codes, tuple(labels)), np.ones(len(y)), self.share)
         for name in single - own:
             states[name] = states[name].bfill().ffill()
         complete = states.drop(columns=list(own)).notna().all(axis=1).to_numpy()

@@ -18,13 +18,15 @@ CASES = {"letter": (0.08, 0.18), "mushroom": (None, None), "nursery": (None, Non
 """Seconds of fit that AODE should stay below, and million rows per second that it should predict (Weka's, letter)."""
 
 
-def plain_counts(codes: np.ndarray, of_class: np.ndarray, arities: list[int], classes: int) -> list[list[np.ndarray]]:
+def plain_counts(
+    codes: np.ndarray, class_codes: np.ndarray, arities: list[int], classes: int
+) -> list[list[np.ndarray]]:
     """Return the contingency tables of all pairs of features with the class, axes (i, j, class), by bincount."""
     tables = []
     for i, r in enumerate(arities):
         tables.append([])
         for j, q in enumerate(arities):
-            cells = (codes[i] * q + codes[j]) * classes + of_class
+            cells = (codes[i] * q + codes[j]) * classes + class_codes
             tables[i].append(np.bincount(cells, minlength=r * q * classes).reshape(r, q, classes))
     return tables
 
@@ -40,9 +42,9 @@ def plain_logs(tables: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
     return logs
 
 
-def plain_fit(codes: np.ndarray, of_class: np.ndarray, arities: list[int], classes: int) -> list[list[np.ndarray]]:
+def plain_fit(codes: np.ndarray, class_codes: np.ndarray, arities: list[int], classes: int) -> list[list[np.ndarray]]:
     """Count, and take logarithms."""
-    return plain_logs(plain_counts(codes, of_class, arities, classes))
+    return plain_logs(plain_counts(codes, class_codes, arities, classes))
 
 
 def plain_posterior(logs: list[list[np.ndarray]], codes: np.ndarray) -> np.ndarray:
@@ -75,9 +77,9 @@ def main(run: Run) -> None:
         table = DiscreteTable.from_frame(X, y)
         counts = count_pairs(table)
         codes = np.array([X[column].cat.codes for column in X], dtype=np.int64)
-        of_class = y.cat.codes.to_numpy(dtype=np.int64)
+        class_codes = y.cat.codes.to_numpy(dtype=np.int64)
         shape = list(table.shape(table.vocabulary.features)), len(aode.classes_)
-        logs = plain_fit(codes, of_class, *shape)
+        logs = plain_fit(codes, class_codes, *shape)
         if min(counts.alone.sum(axis=1)) >= 1:
             np.testing.assert_allclose(plain_posterior(logs, codes), aode.predict_proba(X), atol=1e-9)
         of_fit = {
@@ -88,7 +90,7 @@ def main(run: Run) -> None:
             "kDB fit s": seconds(models["kDB"].fit, X, y, repeats=15),
             "TAN fit s": seconds(models["TAN"].fit, X, y, repeats=15),
         }
-        plain = seconds(plain_fit, codes, of_class, *shape, repeats=3)
+        plain = seconds(plain_fit, codes, class_codes, *shape, repeats=3)
         rates = {
             f"{label} Mrows/s": len(X) / seconds(model.predict_proba, X, repeats=9) / 1e6
             for label, model in models.items()

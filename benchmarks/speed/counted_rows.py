@@ -62,8 +62,8 @@ def write_rows(folder: Path, rows: int, seed: int = 0) -> None:
         for j, arity in enumerate(arities):
             parent = codes[parents[j]] if j else np.zeros(n, dtype=np.int64)
             other = rng.random(n) >= LIKELIEST
-            of_class = y if j % CLASS_CHILDREN == 0 else np.zeros_like(y)
-            codes.append(np.where(other, rng.integers(0, arity, n), likeliest[j][of_class, parent]))
+            class_codes = y if j % CLASS_CHILDREN == 0 else np.zeros_like(y)
+            codes.append(np.where(other, rng.integers(0, arity, n), likeliest[j][class_codes, parent]))
         columns = {f"x{j}": _words(codes[j], int(arity)) for j, arity in enumerate(arities)}
         columns[CLASS] = _words(y, CLASSES)
         path = folder / f"part{start // FILE_ROWS:04}.parquet"

@@ -115,8 +115,8 @@ def measure(
     complete = not lists or proof.largest is None
     among = certificate.gap
     if not complete:
-        of_class = of.local_score(table, structure.class_name, [])
-        among = max(0.0, sum(part.bound for part in proof.components) + of_class - structure.score)
+        class_score = of.local_score(table, structure.class_name, [])
+        among = max(0.0, sum(part.bound for part in proof.components) + class_score - structure.score)
     components = [part for part in proof.components if len(part.features) > 1] if lists else []
     row: Row = {
         "features": X.shape[1],

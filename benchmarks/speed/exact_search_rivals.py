@@ -94,12 +94,12 @@ def frame(table: DiscreteTable) -> pd.DataFrame:
 def named(table: DiscreteTable, arcs: list[tuple[int, int]]) -> Parents:
     """Return feature parents from arcs between positions."""
     names = table.vocabulary.names
-    of_class = names.index(table.vocabulary.class_name)
+    class_node = names.index(table.vocabulary.class_name)
     parents: Parents = {name: [] for name in table.vocabulary.features}
     for parent, child in arcs:
-        if child == of_class:
+        if child == class_node:
             raise ValueError("an arc into the class")
-        if parent != of_class:
+        if parent != class_node:
             parents[names[child]].append(names[parent])
     return parents
 
@@ -109,7 +109,7 @@ def pyagrum(table: DiscreteTable, score: str, _limit: float, *, tabu: bool = Fal
     import pyagrum as gum
 
     names, arities = table.vocabulary.names, table.shape(table.vocabulary.names)
-    of_class = names.index(table.vocabulary.class_name)
+    class_node = names.index(table.vocabulary.class_name)
     states = gum.BayesNet()
     for j, arity in enumerate(arities):
         states.add(gum.LabelizedVariable(f"v{j}", "", [f"s{k}" for k in range(arity)]))
@@ -127,8 +127,8 @@ def pyagrum(table: DiscreteTable, score: str, _limit: float, *, tabu: bool = Fal
     if most is not None:
         learner.setMaxIndegree(most + 1)
     for j in range(len(names)):
-        if j != of_class:
-            learner.addMandatoryArc(f"v{of_class}", f"v{j}")
+        if j != class_node:
+            learner.addMandatoryArc(f"v{class_node}", f"v{j}")
     learner.setNumberOfThreads(thread_count(None))
     dag, took, _ = timed(learner.learnDAG)
     return named(table, list(dag.arcs())), {"seconds": took, "notes": f"pyAgrum {gum.__version__}"}
@@ -148,11 +148,11 @@ def pgmpy(table: DiscreteTable, score: str, _limit: float) -> tuple[Parents, Row
 
     data = frame(table)
     names = table.vocabulary.names
-    of_class = names.index(table.vocabulary.class_name)
+    class_node = names.index(table.vocabulary.class_name)
     states = {column: list(data[column].cat.categories) for column in data}
     data = data.astype(str)
     of = BIC(data, state_names=states) if score == "BIC" else BDeu(data, equivalent_sample_size=1, state_names=states)
-    required = [(f"v{of_class}", f"v{j}") for j in range(len(names)) if j != of_class]
+    required = [(f"v{class_node}", f"v{j}") for j in range(len(names)) if j != class_node]
     knowledge = ExpertKnowledge(required_edges=required, forbidden_edges=[(b, a) for a, b in required])
     most = SCORES[score][1]
     search = HillClimbSearch(
@@ -190,9 +190,9 @@ def attempt(run: Run, case: Case, search: str, score: str, limit: float) -> Row:
         parents, row = work(table, score, limit)
     except Exception as error:  # whatever it raises is its result
         return {"notes": f"{type(error).__name__}: {error}"[:120]}
-    of_class = table.vocabulary.class_name
+    class_node = table.vocabulary.class_name
     of = SCORES[score][0]
-    value = total_score(table, of, {of_class: (), **{child: (of_class, *own) for child, own in parents.items()}})
+    value = total_score(table, of, {class_node: (), **{child: (class_node, *own) for child, own in parents.items()}})
     return {"value": value, "arcs": sum(map(len, parents.values())), **row}
 
 

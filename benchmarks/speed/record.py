@@ -96,7 +96,7 @@ def nb_fit(run: Run) -> Pair:
 def tan_fit(run: Run) -> Pair:
     """Fit of the TAN, against numpy's counts of all pairs of features."""
     X, y = table(run, 40, 5_000, 3)
-    integers, of_class, model = (
+    integers, class_codes, model = (
         codes(X).T.astype(np.int64),
         y.astype("category").cat.codes.to_numpy(),
         TANClassifier(ess=1.0),
@@ -104,7 +104,7 @@ def tan_fit(run: Run) -> Pair:
 
     def pairs() -> None:
         for i, first in enumerate(integers):
-            joint = (first * 3 + integers[:i]) * 2 + of_class
+            joint = (first * 3 + integers[:i]) * 2 + class_codes
             for second in joint:
                 np.bincount(second, minlength=18)
 

@@ -121,18 +121,18 @@ def solvers(run: Run, name: str, repeats: int) -> list[Row]:
     notes = f"{found.fit.iterations} iterations, penalised CLL {found.fit.penalised:.6f}{state}"
     rows: list[Row] = [{"what": f"TAN on {name}, l2 = {L2:g}", "measured": took, "unit": "s", "notes": notes}]
     cells = found.design.cells
-    row, of_class = np.nonzero(found.design.weights)
+    row, class_codes = np.nonzero(found.design.weights)
     ones = csr_array(
         (np.ones(cells.size), cells.ravel(), np.arange(0, cells.size + 1, cells.shape[1])),
         shape=(len(cells), found.design.n_cells),
     )[row]
-    weights = found.design.weights[row, of_class]
+    weights = found.design.weights[row, class_codes]
     for solver in (
         ("lbfgs", "newton-cholesky") if found.design.n_cells * found.design.n_classes < 5_000 else ("lbfgs",)
     ):
         peer = LogisticRegression(C=1 / L2, solver=solver, max_iter=10_000, tol=1e-6)
-        took = timed(peer.fit, ones, of_class, sample_weight=weights).seconds
-        reached = weights @ peer.predict_log_proba(ones)[np.arange(len(row)), of_class]
+        took = timed(peer.fit, ones, class_codes, sample_weight=weights).seconds
+        reached = weights @ peer.predict_log_proba(ones)[np.arange(len(row)), class_codes]
         notes = f"{int(peer.n_iter_.max())} iterations, CLL {reached:.2f} (ours {found.fit.log_likelihood:.2f})"
         rows.append({"what": f"    scikit-learn, {solver}, around 0", "measured": took, "unit": "s", "notes": notes})
     return rows

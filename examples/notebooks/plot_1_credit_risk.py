@@ -52,8 +52,8 @@ print(outcome[train].value_counts())
 # %%
 # Learn
 # -----
-# `RefittedClassifier` learns a network and fits its probabilities to the class, as a logistic regression does. Gaps
-# and cut points are taken care of.
+# `RefittedClassifier` learns a network and fits its probabilities to the class, as a logistic regression does. It
+# also takes care of missing cells and cut points.
 
 
 model = RefittedClassifier(ANBClassifier()).fit(loans[train], outcome[train])

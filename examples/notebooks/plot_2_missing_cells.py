@@ -2,7 +2,8 @@
 A medical table with missing cells
 ==================================
 
-Breast masses, some of whose measurements were never taken. The gaps are learned from, summed out, and asked about.
+Breast masses, some of whose measurements were never taken. A network is learned from the incomplete rows; it sums
+missing cells out, and says which one to ask for.
 """
 
 import warnings
@@ -18,9 +19,9 @@ from anbexact.datasets import load_breast_cancer
 from anbexact.plots import WaterfallDisplay
 
 # %%
-# The table, and its gaps
-# -----------------------
-# 569 masses with five measurements of their cell nuclei. The table is complete, so the gaps are made: concavity and
+# The table, and its missing cells
+# --------------------------------
+# 569 masses with five measurements of their cell nuclei. The table is complete, so cells are removed: concavity and
 # symmetry are measured less often where the texture is unsuspicious. Given the texture, whether a cell is missing
 # does not depend on its value: it is *missing at random*.
 
@@ -39,9 +40,9 @@ print(f"complete rows: {holed.notna().all(axis=1).sum()} of {len(holed)}")
 # %%
 # Three ways to learn
 # -------------------
-# `"em"` completes every row by its probable values; `"own_state"` makes a gap a state that the network can use;
-# `"marginalize"` leaves incomplete rows out of training. All three sum out, or use, the gaps of the rows to
-# predict.
+# `"em"` completes every row by its probable values; `"own_state"` makes a missing cell a state that the network can
+# use; `"marginalize"` leaves incomplete rows out of training. At prediction, `"own_state"` uses such states, and the
+# others sum missing cells out.
 
 
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -67,8 +68,8 @@ print(tan.em_.to_frame())
 print(tan.structure_.certificate)
 
 # %%
-# A patient with gaps
-# -------------------
+# A patient with missing cells
+# ----------------------------
 # Missing cells are summed out: the probability is that of the class given what was measured, and nothing else. The
 # next question says which measurement is worth most.
 

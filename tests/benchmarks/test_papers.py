@@ -148,18 +148,18 @@ def test_the_prediction_interval_is_that_of_students_t():
 
 
 @given(st.integers(0, 10_000), st.integers(0, 3), st.sampled_from([0.0, 0.5, 2.0]))
-def test_penalised_optimum_is_that_of_all_graphs(seed, of_class, penalty):
+def test_penalised_optimum_is_that_of_all_graphs(seed, class_node, penalty):
     set_scores = np.random.default_rng(seed).normal(scale=3.0, size=16)
 
     def total(graph):
         score = 0.0
         for v, parents in graph.items():
             above = sum(1 << u for u in parents)
-            score += set_scores[above | 1 << v] - set_scores[above] - penalty * (of_class in parents)
+            score += set_scores[above | 1 << v] - set_scores[above] - penalty * (class_node in parents)
         return score
 
     expected = max(total(graph) for graph in GRAPHS)
-    assert few_children.penalised(set_scores.copy(), of_class, penalty) == pytest.approx(expected)
+    assert few_children.penalised(set_scores.copy(), class_node, penalty) == pytest.approx(expected)
 
 
 class Tied:

@@ -344,7 +344,7 @@ class TestANB:
         assert dict(few.structure_.parents) == dict(
             ANBClassifier(ess=1.0, max_parents=1).fit(X, y).structure_.parents
         )
-        assert few.structure_.certificate.method.endswith("at most 1 feature parents")
+        assert few.structure_.certificate.method.endswith("at most 1 feature parent")
 
     def test_verbose_shows_progress_on_standard_error(self, capsys):
         X, y = load_monks(1)

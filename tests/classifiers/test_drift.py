@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -49,7 +50,12 @@ def batches(draw):
 
     sizes = [draw(st.integers(1, 12)), draw(st.integers(1, 8))]
     weights = [draw(st.lists(st.sampled_from([1.0, 2.0, 0.5, 3.0]), min_size=n, max_size=n)) for n in sizes]
-    return [rows(n) for n in sizes], weights, draw(st.sampled_from([0.5, 1.0, 7.0]))
+    return (
+        [rows(n) for n in sizes],
+        weights,
+        draw(st.sampled_from([0.5, 1.0, 7.0])),
+        draw(st.sampled_from([None, 4.0])),
+    )
 
 
 def frames(rows):
@@ -60,15 +66,18 @@ def frames(rows):
 @given(batches())
 @examples(60, quick=15)
 def test_formulas(drawn):
-    (earlier, later), (w, v), ess = drawn
+    (earlier, later), (w, v), usual, of_the_class = drawn
     declared = {name: [f"s{k}" for k in range(r)] for name, r in STATES.items()}
-    classifier = FixedStructureClassifier(PARENTS, ess=ess, categories=declared)
-    drift = classifier.fit(*frames(earlier), w).drift(*frames(later), v)
+    classifier = FixedStructureClassifier(PARENTS, ess=usual, categories=declared).fit(*frames(earlier), w)
+    model = classifier.model_
+    classifier.set_model(replace(model, estimation=replace(model.estimation, class_smoothing=of_the_class)))
+    drift = classifier.drift(*frames(later), v)
     assert drift.weight == pytest.approx(sum(v))
     assert drift.earlier_weight == pytest.approx(sum(w))
     for child, parents in PARENTS.items():
+        ess = of_the_class if child == "c" and of_the_class is not None else usual
 
-        def score(rows, weights, parents, child=child):
+        def score(rows, weights, parents, child=child, ess=ess):
             return log_marginal_likelihood(rows, weights, child, parents, ess)
 
         found = drift.variables.loc[child]

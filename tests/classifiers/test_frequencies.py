@@ -181,9 +181,9 @@ def test_more_smoothing_is_taken_only_if_it_predicts_better_and_nothing_was_requ
         tried = second, 1.0, left_out.with_class_ess(1.0).log_likelihood(second)
         monkeypatch.setattr("anbexact.classifiers.choosing.frequencies.second_smoothing", lambda *_, own=tried: own)
         with pytest.warns(PredictedWorseWarning) as found:
-            chosen, of_class = smoothing_compared(table, structure, 0.1, fixed=fixed)
+            chosen, class_smoothing = smoothing_compared(table, structure, 0.1, fixed=fixed)
         taken = better and not fixed
-        assert (chosen, of_class) == ((second, 1.0) if taken else (0.1, None))
+        assert (chosen, class_smoothing) == ((second, 1.0) if taken else (0.1, None))
         usual = -left_out.log_likelihood(0.1) / left_out.weight
         assert losses(found[0])[0] == pytest.approx(usual, abs=6e-4)
         assert ("is used, with" in str(found[0].message)) == (chosen == second)

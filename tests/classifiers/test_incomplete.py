@@ -38,7 +38,7 @@ GRAPH = {0: [4], 1: [0, 4], 2: [1, 4], 3: [0, 2, 4], 4: []}
 PARENTS = {"f0": ["c"], "f1": ["f0", "c"], "f2": ["f1", "c"], "f3": ["f0", "f2", "c"], "c": []}
 
 
-def table_with_gaps(seed, *, share=0.25, unlabelled=0.0, n_rows=40):
+def incomplete_table(seed, *, share=0.25, unlabelled=0.0, n_rows=40):
     """Return rows with None in the place of missing cells, and the same as features, class, weights and states."""
     problem = random_problem(seed, 4, n_rows=n_rows, max_arity=3, weights="mixed")
     rng = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ def table_with_gaps(seed, *, share=0.25, unlabelled=0.0, n_rows=40):
 
 
 def incomplete(rows, problem):
-    """Return the rows as a table with gaps."""
+    """Return the rows as a table with missing cells."""
     codes = np.array([[-1 if cell is None else cell for cell in row] for row in rows], dtype=np.int16)
     vocabulary = problem.table.vocabulary
     return IncompleteTable(vocabulary, np.asfortranarray(codes), np.array(problem.weights), len(rows))
@@ -69,7 +69,7 @@ def rises(record):
 @pytest.mark.parametrize("unlabelled", [0.0, 0.3])
 @pytest.mark.parametrize("seed", repeats(6))
 def test_a_fixed_structure_has_the_rounds_of_brute_force(seed, unlabelled):
-    rows, problem, X, y = table_with_gaps(seed, unlabelled=unlabelled)
+    rows, problem, X, y = incomplete_table(seed, unlabelled=unlabelled)
     how = {"missing_class": "em"} if unlabelled else {}
     model = fitted(FixedStructureClassifier, X, y, problem, parents=PARENTS, ess=2.0, **how)
     assert isinstance(model.em_, EMRecord)
@@ -91,7 +91,7 @@ def test_a_fixed_structure_has_the_rounds_of_brute_force(seed, unlabelled):
 
 @pytest.mark.parametrize("seed", repeats(4))
 def test_the_last_round_is_brute_force_from_its_own_tables(seed):
-    rows, problem, X, y = table_with_gaps(seed)
+    rows, problem, X, y = incomplete_table(seed)
     model = fitted(FixedStructureClassifier, X, y, problem, parents=PARENTS, ess=2.0)
     names = problem.names
     own = {
@@ -108,7 +108,7 @@ def test_the_last_round_is_brute_force_from_its_own_tables(seed):
 
 
 def test_maximum_likelihood_climbs_the_likelihood_itself():
-    _, problem, X, y = table_with_gaps(5)
+    _, problem, X, y = incomplete_table(5)
     model = fitted(NaiveBayesClassifier, X, y, problem, ess=1.0, parameters="ml")
     assert rises(model.em_)
     assert all(one.objective == one.log_likelihood for one in model.em_.rounds)
@@ -116,7 +116,7 @@ def test_maximum_likelihood_climbs_the_likelihood_itself():
 
 @pytest.mark.parametrize("seed", repeats(4))
 def test_the_structure_is_optimal_for_the_expected_counts(seed):
-    _, problem, X, y = table_with_gaps(seed)
+    _, problem, X, y = incomplete_table(seed)
     model = fitted(ANBClassifier, X, y, problem, ess=1.0)
     table = model.em_.table
     best = oracles.anb_optimum(table.codes.tolist(), table.weights.tolist(), problem.arities, 1.0)
@@ -130,7 +130,7 @@ def test_the_structure_is_optimal_for_the_expected_counts(seed):
 @pytest.mark.parametrize(
     "estimator", [ANBClassifier, GBNClassifier, TANClassifier, NaiveBayesClassifier, KDBClassifier, FSANBClassifier]
 )
-def test_without_gaps_it_is_the_plain_fit(estimator):
+def test_without_missing_cells_it_is_the_plain_fit(estimator):
     problem = random_problem(3, 4, n_rows=60, weights="mixed")
     X, y = problem.frame()
     with warnings.catch_warnings():
@@ -150,8 +150,8 @@ def test_without_gaps_it_is_the_plain_fit(estimator):
 @pytest.mark.parametrize(
     "estimator", [GBNClassifier, TANClassifier, KDBClassifier, FSANBClassifier, GreedyGBNClassifier]
 )
-def test_every_search_learns_from_gaps(estimator):
-    _, problem, X, y = table_with_gaps(2, unlabelled=0.2, n_rows=60)
+def test_every_search_learns_from_incomplete_rows(estimator):
+    _, problem, X, y = incomplete_table(2, unlabelled=0.2, n_rows=60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fitted(estimator, X, y, problem, missing_class="em")
@@ -165,7 +165,7 @@ def test_every_search_learns_from_gaps(estimator):
 
 
 def test_a_file_keeps_how_it_was_learned(tmp_path):
-    _, problem, X, y = table_with_gaps(4)
+    _, problem, X, y = incomplete_table(4)
     model = fitted(TANClassifier, X, y, problem)
     model.save(tmp_path / "model.json")
     again = anbexact.load(tmp_path / "model.json")
@@ -178,7 +178,7 @@ def test_a_file_keeps_how_it_was_learned(tmp_path):
 
 
 def test_rows_are_added_only_if_complete():
-    _, problem, X, y = table_with_gaps(4)
+    _, problem, X, y = incomplete_table(4)
     model = fitted(NaiveBayesClassifier, X, y, problem, ess=1.0)
     with pytest.raises(ValueError, match="rows have a missing feature"):
         model.partial_fit(X, y)
@@ -196,7 +196,7 @@ def test_rows_are_added_only_if_complete():
         (MCDAGClassifier, {"handle_missing": "em"}, "'em' is for networks"),
         (GreedyGBNClassifier, {"handle_missing": "em", "structure_score": "cmdl"}, "'em' is for networks"),
         (ANBClassifier, {"handle_missing": "em", "continuous": "universal"}, "'em' is for networks"),
-        (ANBClassifier, {"missing_class": "em"}, "goes together with handle_missing='em' or handle_missing="),
+        (ANBClassifier, {"missing_class": "em"}, "needs handle_missing='em' or handle_missing="),
         (LogitFANClassifier, {"missing_class": "em", "handle_missing": "own_state"}, "missing_class must be 'error'"),
     ],
 )
@@ -207,13 +207,13 @@ def test_what_cannot_be_learned_so_is_refused(estimator, parameters, message):
 
 
 def test_a_missing_class_is_refused_unless_asked_for():
-    _, problem, X, y = table_with_gaps(2, unlabelled=0.2)
+    _, problem, X, y = incomplete_table(2, unlabelled=0.2)
     with pytest.raises(ValueError, match="the class 'c' is missing in"):
         fitted(NaiveBayesClassifier, X, y, problem)
 
 
 def test_rows_without_a_class_count_beside_states_for_missing_cells():
-    _, _, X, y = table_with_gaps(2, unlabelled=0.2)
+    _, _, X, y = incomplete_table(2, unlabelled=0.2)
     model = NaiveBayesClassifier(handle_missing="own_state", missing_class="em", ess=1.0).fit(X, y)
     assert model.em_.n_incomplete > 0
     assert all("(missing)" in model.vocabulary_.states[name] for name in X)
@@ -221,14 +221,14 @@ def test_rows_without_a_class_count_beside_states_for_missing_cells():
 
 
 def test_a_column_without_values_is_named():
-    _, _, X, y = table_with_gaps(2)
+    _, _, X, y = incomplete_table(2)
     with pytest.raises(ValueError, match="'empty': it has no observed value"):
         NaiveBayesClassifier(handle_missing="em").fit(X.assign(empty=None), y)
 
 
 @pytest.mark.slow
-def test_rows_with_too_many_gaps_are_drawn_with_a_warning(monkeypatch):
-    _, problem, X, y = table_with_gaps(2, share=0.4)
+def test_rows_with_too_many_missing_cells_are_drawn_with_a_warning(monkeypatch):
+    _, problem, X, y = incomplete_table(2, share=0.4)
     monkeypatch.setattr("anbexact.classifiers.completing.MOST_COMPLETIONS", 1)
     with pytest.warns(UserWarning, match="rows have too many missing cells to be completed in every way"):
         drawn = fitted(NaiveBayesClassifier, X, y, problem, ess=1.0)
@@ -240,7 +240,7 @@ def test_rows_with_too_many_gaps_are_drawn_with_a_warning(monkeypatch):
 
 
 def test_a_time_limit_ends_the_rounds_with_a_warning():
-    _, problem, X, y = table_with_gaps(2)
+    _, problem, X, y = incomplete_table(2)
     with pytest.warns(UserWarning, match="did not converge in .* rounds within time_limit"):
         model = fitted(TANClassifier, X, y, problem, time_limit=1e-9)
     assert not model.em_.converged
@@ -248,7 +248,7 @@ def test_a_time_limit_ends_the_rounds_with_a_warning():
 
 
 def test_a_refit_says_that_it_uses_complete_rows():
-    _, _, X, y = table_with_gaps(2, unlabelled=0.2, n_rows=80)
+    _, _, X, y = incomplete_table(2, unlabelled=0.2, n_rows=80)
     network = NaiveBayesClassifier(handle_missing="em", missing_class="em", ess=1.0)
     with pytest.warns(UserWarning, match="the refit by conditional likelihood uses the complete rows alone"):
         refitted = RefittedClassifier(network, l2=10.0).fit(X, y)
@@ -264,7 +264,7 @@ def test_an_unlabelled_table_keeps_numbers_as_classes():
 
 
 def test_expected_rows_form_a_table():
-    _, problem, X, y = table_with_gaps(6)
+    _, problem, X, y = incomplete_table(6)
     table = fitted(TANClassifier, X, y, problem, ess=1.0).em_.table
     assert isinstance(table, DiscreteTable)
     assert table.weight_sum == pytest.approx(sum(problem.weights))
@@ -272,7 +272,7 @@ def test_expected_rows_form_a_table():
 
 
 def test_the_command_line_and_comparisons_know_it(tmp_path, capsys):
-    _, _, X, y = table_with_gaps(6, n_rows=60)
+    _, _, X, y = incomplete_table(6, n_rows=60)
     path = tmp_path / "rows.csv"
     X.assign(c=[f"class {k}" for k in y]).to_csv(path, index=False)
     main(["fit", str(path), "--class", "c", "--model", "nb", "--ess", "1", "--missing", "em", "-o", f"{path}.json"])

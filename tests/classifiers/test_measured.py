@@ -137,7 +137,7 @@ class Case:
             total *= density[tuple(map(oracles.cell_of, levels, (row[v] for v in self.family(name))))]
         return total
 
-    def of_classes(self, row):
+    def joint_densities(self, row):
         """The density of a row with every class; cells that are None are integrated out one by one."""
         hidden = [name for name, value in row.items() if value is None]
         finest = [
@@ -245,7 +245,7 @@ def at_most_cells(classifier, cells):
 class TestPosterior:
     @given(cases(max_features=4))
     def test_of_complete_rows_is_the_product_of_the_densities(self, case):
-        joint = np.array([case.of_classes(row) for row in case.features.to_dict(orient="records")])
+        joint = np.array([case.joint_densities(row) for row in case.features.to_dict(orient="records")])
         posterior = joint / joint.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(case.fitted.predict_proba(case.features), posterior, rtol=1e-8)
         logs = case.fitted.predict_log_proba(case.features)
@@ -267,7 +267,7 @@ class TestPosterior:
             rows.append({name: None if name in hidden else values[name] for name in names})
         if len(names) < 4:
             rows.append(dict.fromkeys(names))
-        joint = np.array([case.of_classes(row) for row in rows])
+        joint = np.array([case.joint_densities(row) for row in rows])
         asked = pd.DataFrame(rows, columns=names, dtype=object)
         for name in names:
             if name[0] == "d" and data.draw(st.booleans()):
@@ -294,7 +294,7 @@ class TestPosterior:
                 expected = (np.bincount(y) + 0.5) / (200 + 1.5)
                 assert case.fitted.log_evidence(pd.DataFrame([asked]))[0] == pytest.approx(0.0, abs=1e-12)
             else:
-                joint = case.of_classes(asked)
+                joint = case.joint_densities(asked)
                 expected = joint / joint.sum()
             for most_cells in (0, density_posterior.MOST_CELLS):
                 with at_most_cells(case.fitted, most_cells):

@@ -255,7 +255,7 @@ class TestInputsThatAreNoTables:
     def test_a_continuous_column_without_a_discretizer(self, model):
         with pytest.raises(
             ValueError,
-            match=r"column 'age' is numeric with more than 10 distinct values \(1 such columns\), and discretizer is "
+            match=r"column 'age' is numeric with more than 10 distinct values \(1 such column\), and discretizer is "
             r"None: use discretizer='auto', cut it yourself, or declare its states in categories=",
         ):
             model(discretizer=None).fit(X, Y)

@@ -67,7 +67,7 @@ def test_one_parent_is_proved_with_little_work(monkeypatch, n_columns):
     classifier = ANBClassifier().fit(X, y)
     certificate = classifier.structure_.certificate
     assert certificate.optimal
-    assert "at most 1 feature parents" in certificate.method
+    assert "at most 1 feature parent" in certificate.method
     assert certificate.sets_scored == n_columns**2
     assert verify(classifier.structure_, classifier.reader_.table(X, y, None))
     searches = 17

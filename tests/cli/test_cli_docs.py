@@ -201,4 +201,6 @@ def test_the_page_names_all_options_of_models():
 
 def test_the_help_lists_models(capsys):
     assert main(["fit", "--help"]) == 0
-    assert "models:\n  nb            naive Bayes (NB)" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "models:\n  nb            naive Bayes (NB)" in out
+    assert "--max-parents" in out

@@ -1,6 +1,7 @@
 """``anbexact report`` and ``anbexact panel``."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,23 @@ from anbexact.cli import main, panel
 from anbexact.datasets import load_anes96
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path, monkeypatch):
-    """Run every test in a folder with a table and a classifier of it."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module", name="learned")
+def _learned(tmp_path_factory):
+    """Return a folder with a table and a classifier of it."""
+    folder = tmp_path_factory.mktemp("learned")
     X, y = load_anes96()
     table = X.assign(vote=y, weight=[1.0 + k % 3 for k in range(len(y))], room=1)
-    table.to_csv("anes.csv", index=False)
-    NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X.astype({"educ": str, "income": str}), y).save("m.json")
+    table.to_csv(folder / "anes.csv", index=False)
+    NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X.astype({"educ": str, "income": str}), y).save(folder / "m.json")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch, learned):
+    """Run every test in a folder of its own, with the table and the classifier in it."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("anes.csv", "m.json"):
+        shutil.copy(learned / name, name)
 
 
 def run(capsys, *args):

@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -27,7 +28,7 @@ from anbexact import NaiveBayesClassifier, TANClassifier
 from anbexact.cli import formats, main, streaming, writing
 from anbexact.cli.cells import Expected
 from anbexact.cli.delimited import SEPARATORS
-from anbexact.cli.formats import Reading, TableFile
+from anbexact.cli.formats import ReadOptions, TableFile
 from anbexact.cli.sources import Source
 from anbexact.cli.tables import read_frame, recognised
 from anbexact.tables.frames.text_quantities import MISSING_WORDS
@@ -124,7 +125,7 @@ WRITERS = {
 
 
 def read(path, texts=(), **reading):
-    file, expected = TableFile(Source(str(path)), Reading(**reading)), Expected(frozenset(texts))
+    file, expected = TableFile(Source(str(path)), ReadOptions(**reading)), Expected(frozenset(texts))
     return recognised(read_frame(file, expected), file, expected)
 
 
@@ -388,11 +389,17 @@ class TestStreams:
 
 
 class TestPredict:
+    @pytest.fixture(scope="class")
+    def learned(self, tmp_path_factory):
+        folder, frame = tmp_path_factory.mktemp("learned"), table()
+        NaiveBayesClassifier().fit(frame.drop(columns="answer"), frame["answer"]).save(folder / "m.json")
+        frame.to_csv(folder / "t.csv", index=False)
+        return folder
+
     @pytest.fixture(autouse=True)
-    def _model(self):
-        frame = table()
-        NaiveBayesClassifier().fit(frame.drop(columns="answer"), frame["answer"]).save("m.json")
-        frame.to_csv("t.csv", index=False)
+    def _model(self, learned):
+        for name in ("m.json", "t.csv"):
+            shutil.copy(learned / name, name)
 
     def expected(self):
         frame = table()
@@ -569,7 +576,7 @@ class TestPredict:
         [
             (("--class-prior", "yes=0.2"), "--class-prior: class_prior has shares of ['yes'], but"),
             (("--class-prior", "yes=0.2,no=0.2"), "--class-prior: class_prior must have 2 shares"),
-            (("--cost", "maybe=2"), "--cost 'maybe=2': write CLASS=NUMBER, with a class out of 'no', 'yes'"),
+            (("--cost", "maybe=2"), "--cost 'maybe=2': write CLASS=NUMBER, where CLASS is one of 'no', 'yes'"),
             (("--cost", "yes=dear"), "--cost 'yes=dear': 'dear' is not a number"),
             (("--cost", "yes=-5"), "--cost yes=-5: what an error costs must be a finite number, 0 or more"),
             (("--cost", "yes=inf"), "--cost yes=inf: what an error costs must be a finite number, 0 or more"),

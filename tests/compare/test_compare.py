@@ -183,20 +183,21 @@ def slow_kernel_posterior(X, y, weights, row):
     """P(class | row): priors, and per feature the mean of normal densities around the values of the class."""
     joint = {}
     for c in sorted(set(y)):
-        of_class = [k for k in range(len(y)) if y[k] == c]
-        total = sum(weights[k] for k in of_class)
+        rows_of_c = [k for k in range(len(y)) if y[k] == c]
+        total = sum(weights[k] for k in rows_of_c)
         joint[c] = total / sum(weights)
         for j, value in enumerate(row):
             deviations = []
-            for rows in (of_class, range(len(y))):
+            for rows in (rows_of_c, range(len(y))):
                 mean = sum(weights[k] * X[k][j] for k in rows) / sum(weights[k] for k in rows)
                 square = sum(weights[k] * (X[k][j] - mean) ** 2 for k in rows) / sum(weights[k] for k in rows)
                 deviations.append(math.sqrt(square))
             width = next(d for d in (*deviations, 1.0) if d > 0) * total**-0.2
             heights = [
-                math.exp(-(((value - X[k][j]) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi)) for k in of_class
+                math.exp(-(((value - X[k][j]) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi))
+                for k in rows_of_c
             ]
-            joint[c] *= sum(weights[k] * height for k, height in zip(of_class, heights, strict=True)) / total
+            joint[c] *= sum(weights[k] * height for k, height in zip(rows_of_c, heights, strict=True)) / total
     return [value / sum(joint.values()) for value in joint.values()]
 
 
@@ -461,7 +462,7 @@ class TestRefittedLines:
         frame = compare(X, y, folds=3, models=models)
         assert frame.loc["wedge"].isna().all()
         assert frame.loc[["NB", "NB refitted"]].notna().all(axis=None)
-        assert "wedge was refused: the tables would need 16 TB" in frame.attrs["notes"]
+        assert "wedge could not be learned: the tables would need 16 TB" in frame.attrs["notes"]
 
 
 def test_everyone_sees_the_same_states():
@@ -587,7 +588,7 @@ def test_class_whose_rows_all_have_a_missing_feature():
     frame = compare(X, y, folds=2, models=own)
     assert frame.loc[["loses", "loses refitted"]].isna().all(axis=None)
     assert frame.loc["keeps", "accuracy"] == 1.0
-    assert "loses was refused: the class 'r' of 'class' would be lost" in " ".join(frame.attrs["notes"])
+    assert "loses could not be learned: the class 'r' of 'class' would be lost" in " ".join(frame.attrs["notes"])
 
 
 def test_identifiers_are_noted():
@@ -663,7 +664,7 @@ def test_too_large_search_is_a_line_of_its_own(monkeypatch):
     frame = compare(X, y, folds=3, models=["ANB", "NB"])
     assert frame.loc[["ANB", "ANB refitted"]].isna().all(axis=None)
     assert frame.loc[["NB", "NB refitted"]].notna().all(axis=None)
-    assert frame.attrs["notes"] == ["ANB was refused: the exact search over 40 features needs 16 TB"]
+    assert frame.attrs["notes"] == ["ANB could not be learned: the exact search over 40 features needs 16 TB"]
 
 
 @pytest.mark.slow
@@ -675,7 +676,8 @@ def test_really_too_large(monkeypatch):
     assert frame.loc[refused].isna().all(axis=None)
     assert frame.drop(index=refused).notna().all(axis=None)
     assert (
-        "ANB was refused: scoring all families of 60 features with at most 1 parent needs" in frame.attrs["notes"][0]
+        "ANB could not be learned: scoring all families of 60 features with at most 1 parent needs"
+        in frame.attrs["notes"][0]
     )
 
 

@@ -14,7 +14,7 @@ MODELS = {
     "tan": TANClassifier,
     "anb": ANBClassifier,
     "dense": lambda **kwargs: FixedStructureClassifier(DENSE, **kwargs),
-    "of_class": lambda **kwargs: FixedStructureClassifier(OF_CLASS, **kwargs),
+    "class_with_parents": lambda **kwargs: FixedStructureClassifier(OF_CLASS, **kwargs),
     "gbn": GBNClassifier,
     "refitted": lambda **kwargs: RefittedClassifier(TANClassifier(**kwargs), l2=1.0),
 }

@@ -43,8 +43,8 @@ def test_shapley_values_add_up_to_the_log_odds_of_predict_proba(fitted):
     expected = log_odds(model.predict_proba(X.iloc[ROWS]), found)
     np.testing.assert_allclose(found.log_odds, expected, atol=1e-9)
     np.testing.assert_allclose(found.base + found.values.sum(axis=1), expected, atol=1e-9)
-    of_classes = model.shapley_values(X.iloc[ROWS])
-    assert of_classes.shape == (len(ROWS), X.shape[1], 3)
+    by_class = model.shapley_values(X.iloc[ROWS])
+    assert by_class.shape == (len(ROWS), X.shape[1], 3)
 
 
 def test_missing_cells_are_summed_out_as_by_predict_proba(fitted):

@@ -1,5 +1,7 @@
 """Scenarios, tornados and questions against inference in changed rows and changed tables."""
 
+from dataclasses import replace
+
 import explanation_oracles as oracles
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ def posterior(case, row, tables=None):
     return oracles.posterior(tables or case.tables, "c", row, case.arities, case.n_classes)
 
 
-@pytest.mark.parametrize("model", ["tan", "of_class", "refitted"])
+@pytest.mark.parametrize("model", ["tan", "class_with_parents", "refitted"])
 def test_what_if(model):
     case = Case(model, seed=1)
     X = case.holed().iloc[:6].set_axis(list("uvwxyz"))
@@ -108,7 +110,7 @@ def with_entry(tables, name, place, value):
     return {**tables, name: (variables, changed)}
 
 
-@pytest.mark.parametrize("model", ["naive", "dense", "of_class", "refitted"])
+@pytest.mark.parametrize("model", ["naive", "dense", "class_with_parents", "refitted"])
 @pytest.mark.parametrize("holes", [False, True])
 def test_tornado_of_entries(model, holes):
     case = Case(model, seed=7, n=5)
@@ -159,6 +161,17 @@ def test_intervals_of_entries():
     a, b = inside + 2 / 9, 50 - inside + 4 / 9
     assert found["value"] == pytest.approx(a / (a + b))
     np.testing.assert_allclose([found["value_low"], found["value_high"]], beta.ppf([0.025, 0.975], a, b))
+
+
+def test_intervals_of_the_class_with_a_prior_of_its_own():
+    from scipy.stats import beta
+
+    X, y = load_iris()
+    classifier = NaiveBayesClassifier(ess=2.0, discretizer="mdlp").fit(X, y)
+    model = classifier.model_
+    classifier.set_model(replace(model, estimation=replace(model.estimation, class_smoothing=30.0)))
+    found = classifier.tornado_of_entries(X.iloc[[70]]).set_index("entry").loc["P(species = virginica)"]
+    np.testing.assert_allclose([found["value_low"], found["value_high"]], beta.ppf([0.025, 0.975], 60, 120))
 
 
 def test_entries_without_a_posterior():

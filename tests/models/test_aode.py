@@ -132,7 +132,7 @@ def test_counts_are_contingency_tables():
         np.testing.assert_allclose(counts.dense(i, j), table.counts([f"f{i}", f"f{j}", "c"]), rtol=1e-12)
     singles = np.concatenate([table.counts([f"f{i}", "c"]) for i in range(5)])
     np.testing.assert_allclose(counts.alone, singles, rtol=1e-12)
-    np.testing.assert_allclose(counts.of_class, table.counts(["c"]), rtol=1e-12)
+    np.testing.assert_allclose(counts.class_weights, table.counts(["c"]), rtol=1e-12)
 
 
 def test_parameters_are_those_of_the_pair_distributions():

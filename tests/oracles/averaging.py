@@ -32,10 +32,10 @@ def averaged_predictive(all_graphs, log_weights, problem, ess, evidence):
     """
     rows, weights, arities = problem
     class_ = len(arities) - 1
-    of_class = []
+    log_joints = []
     for graph, log_weight in zip(all_graphs, log_weights, strict=True):
         families = {class_: (), **{v: (class_, *parents) for v, parents in graph.items()}}
         tables = {v: (parents, eap(rows, weights, arities, v, parents, ess)) for v, parents in families.items()}
         joint = log_joint(tables, arities, class_, evidence)
-        of_class.append([log_weight - log_sum(log_weights) + value for value in joint])
-    return [log_sum(values) for values in zip(*of_class, strict=True)]
+        log_joints.append([log_weight - log_sum(log_weights) + value for value in joint])
+    return [log_sum(values) for values in zip(*log_joints, strict=True)]

@@ -228,11 +228,11 @@ def naive_bayes_odds(columns, arities, weights, ess=1.0):
     ``columns`` are the features' states of the rows, ``weights`` those of (rows, classes).
     """
     s = weights.shape[1]
-    of_class = weights.sum(axis=0) + ess / s
-    odds = np.tile(np.log(of_class), (len(weights), 1))
+    class_counts = weights.sum(axis=0) + ess / s
+    odds = np.tile(np.log(class_counts), (len(weights), 1))
     for states, m in zip(columns, arities, strict=True):
         counts = np.array([weights[states == k].sum(axis=0) for k in range(m)])
-        odds += np.log((counts + ess / (m * s)) / of_class)[states]
+        odds += np.log((counts + ess / (m * s)) / class_counts)[states]
     return odds - odds.mean(axis=1, keepdims=True)
 
 

@@ -53,8 +53,8 @@ def anb_optimum(rows, weights, arities, ess, **constraints):
             known[key] = bdeu_local(rows, weights, arities, child, [class_, *key[1]], ess)
         return known[key]
 
-    of_class = bdeu_local(rows, weights, arities, class_, [], ess)
-    return of_class + best_over_orders(range(class_), local, **constraints)
+    class_score = bdeu_local(rows, weights, arities, class_, [], ess)
+    return class_score + best_over_orders(range(class_), local, **constraints)
 
 
 def all_set_scores(rows, weights, arities, ess):

@@ -312,7 +312,9 @@ class TestLimits:
         for most in (0, 1, 2, 3):
             structure = learn_mc_dag(table, max_parents=most)
             assert max(map(len, structure.parents.values())) <= most
-            assert structure.certificate.method.endswith(f"class-focused graphs, at most {most} parents")
+            assert structure.certificate.method.endswith(
+                f"class-focused graphs, at most {most} parent{'s' * (most != 1)}"
+            )
             twin = learn_mc_dag(table, max_parents=most, n_jobs=1)
             assert (twin.parents, twin.score) == (structure.parents, structure.score)
         with pytest.raises(ValueError, match="max_parents must be None or a whole number"):

@@ -117,7 +117,7 @@ class TestVocabulary:
         assert vocabulary.code("a", "q") == UNKNOWN
         with pytest.raises(ValueError, match=r"column 'a', row 1: the value 'q' is not a state .*states: 'x', 'y'"):
             vocabulary.encode(column, handle_unknown="error")
-        with pytest.raises(ValueError, match=r"column 'a', row 2: the cell is missing \(1 such rows"):
+        with pytest.raises(ValueError, match=r"column 'a', row 2: the cell is missing \(1 such row;"):
             vocabulary.encode(column, handle_missing="error")
         own = Vocabulary({"a": ("x", "y", "(missing)")}, own_missing={"a"})
         assert own.encode(column, handle_missing="own_state").tolist() == [1, UNKNOWN, 2, 0]

@@ -22,18 +22,21 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 FEW_ROWS = 1000.0
-"""Total weight below which models are learned again in all folds."""
+"""Total weight below which models are learned again in all folds: choices by leave-one-out are unreliable then."""
 FOLDS = 5
+"""Number of folds of these comparisons."""
 MARGIN_NATS = 0.01
-"""Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
+"""Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better to
+count as better."""
 PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
-"""What the warning says of a model that is no better than the frequencies of the classes."""
+"""What the warning says about a model that predicts worse than the frequencies of the classes."""
 INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
-"""What the warning recommends: it is shrunk towards the class frequencies as far as held-out rows demand."""
+"""What the warning recommends: a model that cross-validation shrinks towards the class frequencies."""
 LEAST_ROWS_COMPARED = 30
 """Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
 MOST_ROWS_COMPARED = 1_000
-"""Maximum number of distinct rows that are predicted if only one fold is; if it has more, these are evenly spaced."""
+"""Maximum number of distinct rows to be predicted if a single fold is held out; of more rows, evenly spaced ones are
+taken."""
 
 
 class PredictedWorseWarning(UserWarning):
@@ -42,7 +45,7 @@ class PredictedWorseWarning(UserWarning):
 
 @contextmanager
 def later_corrected() -> Iterator[None]:
-    """Silence `PredictedWorseWarning` within the block: a refit, or weights, will change the predictions."""
+    """Silence `PredictedWorseWarning` within the block, where a later refit or weighting changes the predictions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PredictedWorseWarning)
         yield
@@ -51,7 +54,7 @@ def later_corrected() -> Iterator[None]:
 def warn_if_worse(
     log_loss: float, of_frequencies: float, why: str, smoothing: float | None = None, smoothed: float = inf
 ) -> None:
-    """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
+    """Warn if a log loss on held-out rows is clearly above the log loss of the class frequencies; nats per row.
 
     ``why`` says what the reason may be, such as too few rows. ``smoothing`` is a larger equivalent sample size of the
     tables that is used because of this, and ``smoothed`` the log loss with it.
@@ -70,9 +73,9 @@ def smoothing_compared(
 ) -> tuple[float, float | None]:
     """Return a smoothing, or a larger one if rows are predicted clearly worse than by the class frequencies.
 
-    Each row is predicted from all others. If the log loss is clearly above that of the class frequencies, a warning
-    says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``. The second value is then
-    that of the class's own table, and None otherwise.
+    Each row is predicted from all others. If the class frequencies predict clearly better, a warning
+    says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``. If the larger one is
+    returned, the second value is the equivalent sample size of the table of the class; otherwise, it is None.
     """
     if len(table.weights) < LEAST_ROWS_COMPARED:
         return smoothing, None
@@ -104,8 +107,8 @@ def compare_folds(
     value : float
         The conditional log likelihood of the held-out rows of all folds, in nats, total.
     beyond : callable, optional
-        Returns a larger equivalent sample size of the tables, that of the table of the class if it has one of its
-        own, and the conditional log likelihood with them, in nats, total.
+        Returns a larger equivalent sample size of the tables; the equivalent sample size of the table of the class,
+        or None if it is the same; and the conditional log likelihood with these, in nats, total.
 
     Returns
     -------
@@ -139,8 +142,8 @@ def compare_relearned(table: DiscreteTable, learn: Callable[[DiscreteTable], Mod
     """Warn if models predict rows from which they were not learned worse than the class frequencies do.
 
     ``learn(rows)`` returns the model learned from some of the rows. Below a total weight of 1,000, the rows of every
-    fold are predicted from those of the others; otherwise only the rows of one fold are, at most 1,000 of them.
-    Nothing is learned if the warning would be ignored, or if only the counts of the rows are known.
+    fold are predicted from the other folds; otherwise, only the rows of one fold are predicted, at most 1,000 of
+    them. Nothing is learned if the warning would be ignored, or if only the counts of the rows are known.
     """
     if isinstance(table, CountedTable) or first_action(PredictedWorseWarning) == "ignore":
         return
@@ -173,13 +176,13 @@ def compare_refit(refit: Refit | None) -> None:
 
 
 def _left_out_loss(counts: Floats) -> float:
-    """Return the log loss of class frequencies that are counted without the row that they predict; nats per row."""
+    """Return the log loss of the class frequencies in the other rows, smoothed by one row per class; nats per row."""
     others = (counts + 1 - np.minimum(counts, 1)) / (counts.sum() + len(counts) - 1)
     return -float(xlogy(counts, others).sum()) / float(counts.sum())
 
 
 def _repeating(table: DiscreteTable) -> str:
-    """Return what the reason may be if it is not too few rows."""
+    """Return the probable reason for poor predictions if there are enough rows."""
     n_features = len(table.vocabulary.features)
     return f"some of the {n_features:,} features may repeat each other, and the model counts each repetition as new"
 

@@ -18,7 +18,7 @@ SHARE_OF_MEMORY = 1 / 16
 """Share of the available memory up to which conditional tables count as affordable: predictions, refits, folds and
 files make copies of them."""
 TABLE_MEMORY = 1 << 28
-"""Maximum bytes of all conditional tables together, if those of the best structure are not affordable."""
+"""Maximum bytes of all conditional tables together (256 MB) if those of the best structure are not affordable."""
 
 
 def affordable_limit(
@@ -26,15 +26,16 @@ def affordable_limit(
 ) -> int | None:
     """Return a limit on parents with which the tables of a structure would be affordable, with a warning.
 
-    The result is None if they are affordable anyway. ``required`` are arcs that must be kept, however many parents
-    they give a variable.
+    The result is None if the tables are affordable already. ``required`` are arcs that must be kept, even if they
+    give a variable more parents than that.
     """
     families = ((name, *parents) for name, parents in structure.parents.items())
     needed = memory_needed(8 * prod(set_shape(score, table, family)) for family in families)
     if needed <= SHARE_OF_MEMORY * available_memory():
         return None
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
-    fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts if it need not be a parent
+    # A limit counts feature parents only if the class is a parent of every feature, and otherwise the class, too.
+    fewer = max(map(len, structure.parents.values())) - 1 - with_class
     most = max(min(_most_parents(table, score), max(fewer, 0)), most_required_parents(required))
     warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}, so the structure was "

@@ -30,11 +30,12 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_CHOICE = 0.5
-"""Share of a time limit for choosing equivalent sample sizes, if quicker searches choose them."""
+"""Share of a time limit for choosing equivalent sample sizes, if searches quicker than the last one choose them."""
 TIE_NATS = 1e-9
-"""Nats per row by which one equivalent sample size must predict better than the one before it."""
+"""Nats per row by which one equivalent sample size must predict better than the one before it: above rounding."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
+"""Takes rows, a score and a time limit in seconds, and returns a structure."""
 Fold = tuple[DiscreteTable, Any]
 """Rows to learn from, and rows that are held out."""
 
@@ -48,9 +49,9 @@ class Validation:
     split : callable
         ``split(table, folds)`` returns, for every fold, the rows to learn from and those that are held out.
     held_out : callable
-        ``held_out(rows, others, structure)`` returns what predicts the others, as :class:`HeldOut` does.
+        ``held_out(rows, others, structure)`` returns an object that predicts the others, like :class:`HeldOut`.
     best_smoothing : callable
-        ``best_smoothing(table, structure)`` returns the equivalent sample size of tables where no fold is learned.
+        ``best_smoothing(table, structure)`` returns the equivalent sample size of tables if no rows are held out.
     """
 
     split: Callable[[DiscreteTable, int], Sequence[Fold]] = split_table
@@ -59,7 +60,7 @@ class Validation:
 
 
 PLAIN = Validation()
-"""Rows without missing cells are held out."""
+"""How complete rows are held out."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Learner:
     score : callable
         Takes an equivalent sample size and returns the score, which may ignore it.
     chooses_ess, chooses_smoothing : bool
-        Whether the equivalent sample size of the score, and that of the tables, is to be chosen.
+        Whether the equivalent sample sizes of the score and of the tables are to be chosen.
     validates : bool
         Whether structures may be learned again in folds of the rows.
     fewer : tuple of callables
@@ -102,7 +103,7 @@ class Learner:
 class Learned:
     """A structure, the equivalent sample sizes of its score and of its tables, and the search that found it.
 
-    ``class_smoothing`` is that of the table of the class, if it has one of its own.
+    ``class_smoothing`` is the equivalent sample size of the table of the class, if it has one of its own.
     """
 
     structure: Structure
@@ -126,7 +127,7 @@ def learn_structure(
     and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
     If rows are then predicted worse than by the frequencies of the classes, the tables are smoothed beyond the total
-    weight as far as that predicts better (:func:`~anbexact.models.parameters.smoothing.second_smoothing`).
+    weight if this predicts better (:func:`~anbexact.models.parameters.smoothing.second_smoothing`).
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def learn_structure(
     ess : float
         The equivalent sample size of the score; one of two to choose from if the learner leaves it open.
     smoothing : float, optional
-        The equivalent sample size of the tables, unless the learner leaves it open; None means that of the score.
+        The equivalent sample size of the tables, unless the learner leaves it open; None: the same as for the score.
     time_limit : float, optional
         Total time limit in seconds. Choices that would take longer are skipped.
 
@@ -172,6 +173,7 @@ def learn_structure(
             choice = _cross_validated(table, learner, found, smoothing, choosing)
         size, smoothed, class_smoothing = choice.ess, choice.smoothing, choice.class_smoothing
         final = choice.learn
+        # The rehearsal served to choose the sizes; the structure itself comes from the full search.
         if final == learner.rehearse and not (few and learner.settles_for_rehearsal):
             final = learner.learn
         known = found.get(size) if final == learner.rehearse else None
@@ -192,7 +194,7 @@ def _announce(deadline: Deadline, n_searches: int) -> None:
 
 @dataclass(frozen=True)
 class _Choice:
-    """How the structure is learned, and the equivalent sample sizes; that of tables is None until it is chosen."""
+    """How the structure is learned, and the equivalent sample sizes; ``smoothing`` is None until it is chosen."""
 
     learn: Learn
     ess: float
@@ -205,7 +207,7 @@ def _candidates(
 ) -> dict[float, Structure | None]:
     """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures.
 
-    ``first`` is the structure from which the search for the most probable one starts.
+    ``first`` is the structure from which the search for the most probable equivalent sample size starts.
     """
     structure, score = climb_in_ess(table, learner.rehearse, first, deadline)
     found: dict[float, Structure | None] = {score.ess: structure}
@@ -223,7 +225,7 @@ def _cross_validated(
     smoothing: float | None,
     deadline: Deadline,
 ) -> _Choice:
-    """Return the choice that predicts held-out rows best: of the score's size, then of fewer parents.
+    """Return the choice that predicts held-out rows best: first of the equivalent sample size, then of fewer parents.
 
     Among equally good choices, it is the first. If time runs out, it is the best one that was tried.
     """
@@ -258,7 +260,7 @@ def _cross_validated(
 def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
 ) -> tuple[_Choice, float, list[Any]] | None:
-    """Return a choice with its smoothing, the log likelihood of held-out rows, and what predicts these.
+    """Return a choice with its smoothing, the log likelihood of held-out rows, and the objects that predict them.
 
     The result is None if time ran out.
     """
@@ -277,7 +279,7 @@ def _held_out(
 
 
 def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> Any:
-    """Return what predicts the rows of a fold that are held out, learned from the others; None if time ran out."""
+    """Return an object that predicts the held-out rows of a fold, learned from the others; None if time ran out."""
     learner, choice, deadline = shared
     if deadline.passed:
         return None

@@ -18,12 +18,13 @@ from anbexact.tables.table import DiscreteTable
 FOLDS = 5
 MOST_REPETITIONS = 4
 ROWS_TO_PREDICT = 1500
-"""The cross-validation is repeated with other folds until this many rows have been predicted, at most
+"""Cross-validation in `FOLDS` folds is repeated with other folds until this many rows have been predicted, at most
 `MOST_REPETITIONS` times in all: with few rows, the result would depend too much on a single split."""
 SHARE_OF_STRUCTURE = 0.5
-"""Share of a time limit for the structure of all rows."""
+"""Share of a time limit for the structure of all rows; the rest is for the structures of the folds."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
+"""Takes rows, a score and a time limit in seconds, and returns a structure."""
 Fold = tuple[DiscreteTable, DiscreteTable]
 """Rows to learn from, and rows that are held out."""
 Split = Callable[[DiscreteTable, int, int], Sequence[Fold]]

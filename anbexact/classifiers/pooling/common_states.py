@@ -42,7 +42,7 @@ def common_network(models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, A
         class_weight=None,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about rows that are left out: given before
+        warnings.simplefilter("ignore", UserWarning)  # about rows that are left out: the members gave them
         table = reader.table(*rows)
     c = vocabulary.class_name
     structure = Structure.given(c, {name: () if name == c else (c,) for name in vocabulary.names}, float("nan"))

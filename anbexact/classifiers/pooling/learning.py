@@ -36,6 +36,7 @@ OUT_OF_TIME = "time_limit"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
 NOT_NEEDED = "not needed"
+"""Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
 
 
 @dataclass
@@ -53,6 +54,8 @@ class Record:
         Time of all its fits, in folds and to all rows.
     logs : list of (rows, classes) float64
         ln P(class | row) of the held-out rows of every fold.
+    longest : float
+        Time of its longest fit, in seconds.
     """
 
     member: Member
@@ -64,7 +67,7 @@ class Record:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Add the seconds of what is done within."""
+        """Add the seconds that the block takes."""
         began = time.perf_counter()
         try:
             yield
@@ -77,7 +80,7 @@ class Record:
         self.longest = max(self.longest, seconds)
 
     def to_all_rows(self, n_folds: int) -> float:
-        """Return the estimated seconds of a fit to all rows, from those of fits to all rows but one fold."""
+        """Return the estimated seconds of a fit to all rows; the known fits left out one fold."""
         return self.longest * n_folds / (n_folds - 1)
 
 
@@ -150,7 +153,7 @@ def cross_fit(
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
     enough : float, default 0
-        Total loss on the held-out rows, in nats, below which a member makes those after it needless.
+        Total loss on the held-out rows, in nats, below which a member makes the later ones needless.
     """
     if _on_workers(deadline):
         _cross_fit_on_workers(records, folds, labels, progress)
@@ -168,7 +171,8 @@ def cross_fit(
             if done and spare <= record.longest + record.to_all_rows(len(folds)):
                 record.outcome = OUT_OF_TIME
                 break
-            seconds = 2 * spare / (len(folds) - number + 1) if done else inf  # half of it is for choosing strengths
+            # An equal share for each fit that is left, doubled because a refit chooses strengths in half of its time.
+            seconds = 2 * spare / (len(folds) - number + 1) if done else inf
             try:
                 with record.timed(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -189,7 +193,8 @@ def cross_fit(
 def _sufficient(record: Record, folds: Sequence[Fold], enough: float) -> bool:
     """Whether a member's total loss on the held-out rows, in nats, is so small that no other member is needed.
 
-    A row counts with its weight, but all rows together as no fewer than they are: weights may be shares.
+    The mean loss is multiplied by the total weight or, if that is less, by the number of rows: weights may be shares,
+    which add up to 1.
     """
     weights = [fold.held_out.weights for fold in folds]
     return record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights))) < enough
@@ -224,7 +229,7 @@ def _cross_fit_on_workers(
     jobs = [(group, k) for group in groups for k in range(len(folds))]
     of_member: list[list[_Fitted[Floats]]] = [[] for _ in records]
     shared = ([record.member.estimator for record in records], folds, labels)
-    with warnings.catch_warnings():  # here, as the filters are those of all threads
+    with warnings.catch_warnings():  # not in the jobs: all threads share the filters
         warnings.simplefilter("ignore")
         of_jobs = spread(_held_out_by_group, shared, jobs)
         for done, ((group, _), results) in enumerate(zip(jobs, of_jobs, strict=True)):
@@ -248,7 +253,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class _Fitted(Generic[Found]):
-    """What became of a member on a worker, or why it cannot be learned, and how long that took."""
+    """The result for a member on a worker, or the error that refuses it, and the seconds that it took."""
 
     found: Found | MemoryError | ValueError
     seconds: float
@@ -288,7 +293,7 @@ def _fitted_group(
 
 
 def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> Floats:
-    """Return ln P(class | row), columns in the order of labels; of a class that the model lacks, `LEAST_LOG`."""
+    """Return ln P(class | row), columns in the order of labels; `LEAST_LOG` for a class that the model lacks."""
     place = {label: k for k, label in enumerate(labels)}
     columns = [place[label] for label in model.classes_.tolist()]
     of_model = model.predict_log_proba(X)
@@ -317,9 +322,9 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
 def fit_members(
     pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights], deadline: Deadline
 ) -> list[DiscreteClassifier] | None:
-    """Return the members of a pool, learned from all rows; None if one of them fails, whose outcome then says so.
+    """Return the members of a pool, learned from all rows; None if one of them fails, as its outcome then says.
 
-    A refit that takes much longer than in the folds ends at the deadline, with a warning, and is used as it is then.
+    A refit that takes much longer than in the folds is stopped at the deadline, with a warning, and used as it is.
     """
     if _on_workers(deadline):
         return _fit_members_on_workers(pooled, records, rows)
@@ -369,7 +374,7 @@ def held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> HeldOutLo
 
 
 def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.DataFrame:
-    """Return the outcome of every member; ``weights`` are those of the pool, by the members' names."""
+    """Return the outcome of every member; ``weights`` maps the names of the pool's members to their weights."""
     rows = [
         (record.member.name, weights.get(record.member.name, 0.0), record.log_loss, record.seconds, record.outcome)
         for record in records
@@ -378,10 +383,11 @@ def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.
 
 
 def _log_loss(record: Record, folds: Sequence[Fold]) -> float:
+    """Return the log loss of a member on the held-out rows of all folds, in nats per row; NaN without weight."""
     total = weight_sum = 0.0
     for logs, fold in zip(record.logs, folds, strict=True):
-        of_class = finite_logs(logs)[np.arange(len(logs)), fold.held_out.codes]
-        total -= float(fold.held_out.weights @ of_class)
+        true_class_logs = finite_logs(logs)[np.arange(len(logs)), fold.held_out.codes]
+        total -= float(fold.held_out.weights @ true_class_logs)
         weight_sum += float(fold.held_out.weights.sum())
     return total / weight_sum if weight_sum else float("nan")
 

@@ -19,14 +19,15 @@ from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
 
 AUTO = "auto"
+"""The value of a parameter that is chosen from the rows."""
 MANY_FEATURES = 22
-"""Features beyond which no structure is searched exactly for an automatic member."""
+"""Number of features beyond which no automatic member searches its structure exactly."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
 """Two limits on classes times features times `INTERVALS`. Up to the first, automatic members have smooth
-interactions; up to the second, only those of a TAN remain, and only if columns are cut; beyond it, smooth members
+interactions; up to the second, only a smooth TAN has them, and only if columns are cut; beyond it, smooth members
 have main effects only."""
 INTERVALS = 24
-"""Intervals of a smooth column that are counted for these limits."""
+"""Number of intervals of a smooth column that these limits assume."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with five
 parents (and hierarchical tables, which need fewer rows)."""
@@ -116,6 +117,7 @@ def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int)
 
 
 def _on(name: str, intervals: int, varied: bool, estimator: DiscreteClassifier) -> Member:
+    """Return a member whose name states its number of intervals, if members differ in that."""
     return Member(f"{name}, {intervals} intervals" if varied else name, estimator)
 
 
@@ -155,6 +157,7 @@ def named_members(members: Any) -> list[Member]:
 
 
 def _check_member(estimator: Any) -> None:
+    """Refuse values that are not unfitted classifiers of this package."""
     if not isinstance(estimator, DiscreteClassifier):
         made = f"{estimator.__name__}()" if isinstance(estimator, type) else "TANClassifier()"
         raise TypeError(f"a member must be a classifier of anbexact, such as {made}, not {estimator!r}")

@@ -19,8 +19,8 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 LEAST_DRAWS, MOST_DRAWS = 8, 64
-"""Bounds of the number of drawn completions that represent a row with too many missing cells in a structure search;
-within them, it depends on how many completions may be laid out."""
+"""Bounds of the number of draws that represent a row with too many completions in a structure search; between them,
+the number depends on how many completions may be laid out."""
 SHARE_OF_A_ROW = 1 / 8
 """Maximum share of the laid out completions that belong to a single row."""
 SEED = 0
@@ -31,8 +31,9 @@ class CompletionExpectation:
     """The completions of a table with missing cells: laid out once, then weighted by each network in turn.
 
     Rows are completed in every way, those with the fewest completions first, as long as there are no more than
-    ``most_completions`` in all, and an eighth of them of a single row. Of the remaining rows, the counts of families
-    are expected exactly, family by family, and each is represented by 8 to 64 draws while a structure is searched.
+    ``most_completions`` in all, and no more than an eighth of them belong to a single row. The expected counts of
+    families in the remaining rows are exact, too, but are computed family by family; while a structure is searched,
+    each of these rows is represented by 8 to 64 draws.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class CompletionExpectation:
         order = np.argsort(counts, kind="stable")
         within = np.cumsum(counts[order]) <= most_completions
         within &= counts[order] <= SHARE_OF_A_ROW * most_completions
-        self._rows = np.sort(order[within | (counts[order] == 1)])  # complete rows in any case
+        self._rows = np.sort(order[within | (counts[order] == 1)])  # complete rows are always laid out
         self.drawn = np.setdiff1d(np.arange(len(counts)), self._rows)
         affordable = most_completions // max(len(self.drawn), 1)
         self.n_draws = min(max(affordable, LEAST_DRAWS), MOST_DRAWS)
@@ -69,7 +70,7 @@ class CompletionExpectation:
         entries = logs[self._completed.place]
         sizes = np.diff(self._starts, append=len(entries))
         top = np.maximum.reduceat(entries, self._starts) if len(entries) else entries
-        top = np.where(np.isneginf(top), 0.0, top)  # a row that the network makes impossible
+        top = np.where(np.isneginf(top), 0.0, top)  # rows of probability 0: their shares are all 0
         shares = np.exp(entries - np.repeat(top, sizes))
         totals = np.add.reduceat(shares, self._starts) if len(entries) else shares
         with np.errstate(divide="ignore"):
@@ -97,7 +98,7 @@ class CompletionExpectation:
         return codes.reshape(-1, len(places)), totals
 
     def of_families(self, structure: Structure) -> FamilyExpectation:
-        """Return the E-step for networks of one structure, which is quicker by family than by completion."""
+        """Return the E-step for networks of one structure by family, which is quicker than by completion."""
         if self._of_families is None or self._of_families[0] != structure.parents:
             self._of_families = structure.parents, FamilyExpectation(self.table, structure)
         return self._of_families[1]
@@ -148,8 +149,8 @@ class Expected:
     def counts(self, structure: Structure, row_weights: Floats | None = None) -> Counts:
         """Return the expected counts of every family of a structure.
 
-        They are exact, unless rows are not laid out and the structure is not that of the network: then these rows are
-        represented by their draws. ``row_weights`` replace the weights of the rows if they are given.
+        They are exact, unless the structure differs from the structure of the network: then rows that are not laid
+        out are represented by their draws. ``row_weights``, if given, replace the weights of the rows.
         """
         weights = self.expectation.table.weights if row_weights is None else row_weights
         if self.draws is None or any(self.tables[name].parents != of for name, of in structure.parents.items()):
@@ -157,14 +158,14 @@ class Expected:
         return self.expectation.of_families(structure).under(self.tables, weights)[1]
 
     def rows(self, weights: Floats | None = None) -> DiscreteTable:
-        """Return the completions as a table for searches; if weights are given, they replace those of the rows."""
+        """Return the completions as a table for searches; ``weights``, if given, replace the weights of the rows."""
         table = self.expectation.table
         completed, shares = self._with_draws
         return completed.table(shares, table.weights if weights is None else weights, table.n_rows)
 
     @cached_property
     def _with_draws(self) -> tuple[Completed, Floats]:
-        """Return all entries, including those of the draws, and their shares."""
+        """Return all completions, laid out or drawn, and their shares."""
         if self.draws is None:
             return self.laid_out, self.shares
         drawn, n_draws = self.expectation.drawn, self.expectation.n_draws
@@ -219,6 +220,7 @@ class FamilyExpectation:
         return log_likelihood, counts
 
     def _elimination(self, logs: Floats) -> Elimination:
+        """Return the elimination for conditional tables, whose logarithms are in the order of the families."""
         strides = [[prod(shape[k + 1 :]) for k in range(len(shape))] for shape in self._shapes]
         children = [scope[0] for scope in self._scopes]
         net = make_net(children, self._scopes, strides, logs, [prod(shape) for shape in self._shapes], self._arities)

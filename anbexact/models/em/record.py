@@ -29,7 +29,7 @@ class EMStart:
     log_likelihood : float
         Log likelihood of the observed cells at the end; total in nats.
     n_rounds : int
-        Number of rounds until then, with at most two searches.
+        Number of rounds of this start, in which there were at most two searches.
     """
 
     name: str
@@ -51,10 +51,10 @@ class EMRecord(Displayed):
     rounds : tuple of Round
         Its rounds: ``searched``, ``log_likelihood`` and ``objective`` of each (:class:`~anbexact.search.Round`).
     starts : tuple of EMStart
-        All starts that were tried, in their state when the best was chosen; only the best was then continued to
+        All starts that were tried, as they were when the best was chosen; only the best was then continued to
         convergence.
     n_incomplete, n_drawn : int
-        Number of distinct rows with a missing cell, and of those among them with too many completions to enumerate.
+        Number of distinct rows with a missing cell, and how many of them have too many completions to enumerate.
     n_completions : int
         Number of completions of the other rows, complete rows included.
     table : DiscreteTable or None

@@ -13,6 +13,7 @@ from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.vocabulary import CodeArray
 
 AVAILABLE, MODE, HOT_DECK = "available cases", "mode", "hot deck"
+"""The names of :func:`available_tables`, :func:`most_probable` and :func:`dealt_in_order` as starts."""
 STARTS = (AVAILABLE, MODE, HOT_DECK)
 """The starts, by name, in the order in which they are tried."""
 
@@ -47,8 +48,8 @@ def available_tables(table: IncompleteTable) -> Tables:
 def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
     """Return the rows completed by the most probable states under naive Bayes: the class first, then the others.
 
-    If a feature is never observed in a class, its missing cells there get its states in turn, because a single state
-    would count as if it had been observed.
+    If a feature is never observed in a class, its missing cells in the rows of this class get all its states in turn:
+    if they all got the same state, it would count as observed.
     """
     vocabulary = table.vocabulary
     codes, labels = table.codes.copy(), _labels(table, tables)
@@ -56,13 +57,13 @@ def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
         if name == vocabulary.class_name:
             codes[:, j] = labels
             continue
-        gap = codes[:, j] < 0
+        missing = codes[:, j] < 0
         best = tables[name].values.argmax(axis=0)[labels].astype(np.int16)
-        observed = np.bincount(labels[~gap], minlength=vocabulary.arity(vocabulary.class_name)) > 0
+        observed = np.bincount(labels[~missing], minlength=vocabulary.arity(vocabulary.class_name)) > 0
         for label in np.flatnonzero(~observed):
             rows = np.flatnonzero(labels == label)
             best[rows] = np.arange(len(rows)) % vocabulary.arity(name)
-        codes[:, j] = np.where(gap, best, codes[:, j])
+        codes[:, j] = np.where(missing, best, codes[:, j])
     return codes
 
 
@@ -88,7 +89,7 @@ def dealt_in_order(table: IncompleteTable, tables: Tables) -> CodeArray:
 
 
 def _labels(table: IncompleteTable, tables: Tables) -> CodeArray:
-    """Return the class of every row, the most probable one where it is missing."""
+    """Return the class of every row; a missing class is replaced by the most probable one."""
     labels = table.class_codes().copy()
     unknown = labels < 0
     if unknown.any():

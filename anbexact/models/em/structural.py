@@ -2,12 +2,13 @@
 
 Every round has two steps. The E-step weights the completions of every incomplete row by their probability under the
 present network; the M-step learns from these weighted rows as from any others: the structure by a search, the tables
-by their usual estimate. While the structure stays, an objective never falls,
+by their usual estimate. While the structure stays the same, this objective never falls:
 
     L(θ) = Σ_t w_t ln P(observed cells of row t | θ) + Σ_v Σ_jk a_v ln θ_vjk,
 
 with a_v = α/(q_v r_v) for posterior means of equivalent sample size α, and a_v = 0 for maximum likelihood (Dempster,
-Laird and Rubin 1977). Friedman, *The Bayesian structural EM algorithm*, UAI 1998, alternates with searches.
+Laird and Rubin 1977). After such rounds, the structure is searched again (Friedman, *The Bayesian structural EM
+algorithm*, UAI 1998).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from anbexact.models.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 Learn = Callable[[DiscreteTable, Any, float | None], Structure]
+"""Takes rows, a score and a time limit in seconds, and returns a structure."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Round:
     Attributes
     ----------
     searched : bool
-        Whether the structure was searched before this round; otherwise, it is that of the round before.
+        Whether the structure was searched before this round; otherwise, it is the structure of the round before.
     log_likelihood : float
         Σ_t w_t ln P(observed cells of row t) under the tables of the round; total in nats.
     objective : float
@@ -125,8 +127,8 @@ class Climb:
     converged : bool
         Whether the last search found the same structure as before, and the objective no longer rose.
     score : float
-        The score of the expected counts, less their log likelihood, plus that of the observed cells, all under the
-        same tables: the approximation of Cheeseman and Stutz to the score of the observed cells.
+        The score of the expected counts, less their log likelihood, plus the log likelihood of the observed cells,
+        both under the same tables: the approximation of Cheeseman and Stutz to the score of the observed cells.
     """
 
     start: str

@@ -22,7 +22,7 @@ from anbexact.tables.table import DiscreteTable
 FOLDS_OF_SMOOTHING = 5
 """Number of folds for the choice of smoothing if no structure is learned in the folds."""
 FIRST_ROUNDS = 4
-"""Number of rounds at the largest equivalent sample size, which is the first."""
+"""Number of rounds at the largest equivalent sample size, which is considered first."""
 Start = Callable[[IncompleteTable], Tables]
 """Returns a first network of rows with missing cells."""
 
@@ -72,7 +72,7 @@ class IncompleteHeldOut:
         counts = first.counts(self._structure, learned)
         families = first.expectation.of_families(self._structure)
         for step, k in enumerate(np.argsort(-ess)):
-            if deadline.passed:  # after an interrupt, the results are not used
+            if deadline.passed:  # after an interrupt; the results are not used then
                 break
             for _ in range(1 if step else FIRST_ROUNDS):
                 tables = eap_tables(counts, float(ess[k]))
@@ -81,10 +81,11 @@ class IncompleteHeldOut:
         return found
 
     def _log_likelihood(self, tables: Tables) -> float:
+        """Return the conditional log likelihood of the held-out rows; total in nats."""
         posterior = Posterior(tables, self._structure.class_name, self._rows.vocabulary.features)
         joint = posterior.log_joint(self._codes, 1)
-        of_truth = joint[np.arange(len(self._labels)), self._labels]
-        return float((of_truth - logsumexp(joint, axis=1)) @ self._rows.weights)
+        true_class_logs = joint[np.arange(len(self._labels)), self._labels]
+        return float((true_class_logs - logsumexp(joint, axis=1)) @ self._rows.weights)
 
 
 class IncompleteValidation:
@@ -133,7 +134,7 @@ class IncompleteValidation:
     def split_completed(
         self, rows: DiscreteTable, folds: int, seed: int
     ) -> Sequence[tuple[DiscreteTable, DiscreteTable]]:
-        """Return the folds of :meth:`split`, the held-out rows completed, too: by the first network of the others."""
+        """Return the folds of :meth:`split`; the first network of the other rows completes the held-out rows, too."""
         weights = self._expectation.table.weights
         return [
             (learned, own.first.rows(np.maximum(weights - own.learned, 0.0)))

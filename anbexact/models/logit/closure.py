@@ -51,12 +51,12 @@ def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable]
     the class itself may be one of the two. The list is empty if and only if network and logistic regression
     index the same conditional distributions of the class (Feelders and Ivanovs, Theorem 2).
     """
-    of_class = set(structure.parents[structure.class_name])
+    class_parents = set(structure.parents[structure.class_name])
     return tuple(
         (child, a, b)
         for child in structure.children(structure.class_name)
         for a, b in structure.unmarried(child)
-        if not of_class.issuperset((a, b))
+        if not class_parents.issuperset((a, b))
     )
 
 

@@ -170,11 +170,11 @@ class Design:
     def table(self, weights: Floats, vocabulary: Vocabulary) -> DiscreteTable:
         """Return the rows, with these weights of every row and class, as a table of the families' variables."""
         c = vocabulary.class_name
-        row, of_class = np.nonzero(weights)
+        row, class_codes = np.nonzero(weights)
         names = self.features
-        codes = [*(self.states(name)[row] for name in names), of_class]
+        codes = [*(self.states(name)[row] for name in names), class_codes]
         states = {name: vocabulary.states[name] for name in (*names, c)}
-        totals = weights[row, of_class]
+        totals = weights[row, class_codes]
         return DiscreteTable(Vocabulary(states, c), np.stack(codes, axis=1).astype(np.int16), totals, len(totals))
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Design:

@@ -107,14 +107,14 @@ def design_rows(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> Design
         raise ValueError(f"there is only one class, {classes[0]!r}, and so there are no coefficients")
     place = {name: j for j, name in enumerate(rows.vocabulary.names)}
     codes = rows.codes[:, [place[name] for name in model.vocabulary.features]]
-    of_class = rows.codes[:, place[rows.vocabulary.class_name]].astype(np.int64)
+    class_codes = rows.codes[:, place[rows.vocabulary.class_name]].astype(np.int64)
     distinct, inverse = np.unique(codes, axis=0, return_inverse=True)
     weights = np.zeros((len(distinct), len(classes)))
-    np.add.at(weights, (inverse.reshape(-1), of_class), rows.weights)
+    np.add.at(weights, (inverse.reshape(-1), class_codes), rows.weights)
     absent = [label for label, weight in zip(classes, weights.sum(axis=0), strict=True) if not weight]
     if absent:
         raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients cannot be estimated")
     matrix = term_columns(model, np.ascontiguousarray(distinct.T), np.arange(len(model.terms)))
     kept = independent_columns(matrix)
-    order = RowOrder.labelled(inverse.reshape(-1), of_class, rows.weights, reader.labels(X, rows.places))
+    order = RowOrder.labelled(inverse.reshape(-1), class_codes, rows.weights, reader.labels(X, rows.places))
     return DesignRows(matrix[:, kept], model.terms.index[kept].rename(None), weights, order)

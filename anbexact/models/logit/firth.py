@@ -3,20 +3,21 @@
 The penalty is Jeffreys' prior: ``ℓ*(β) = ℓ(β) + ½ ln |I(β)|``, with the Fisher information I. In exponential families
 such as this one, its maximum is free of the first-order bias, O(1/n), of maximum likelihood. It is finite whenever I
 is regular at some β (Firth 1993; Heinze and Schemper 2002; for several classes Bull, Mak and Greenwood 2002).
+
+``ℓ*`` need not be concave. With few rows for many coefficients it can have several maxima.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_solve
-from scipy.optimize import brentq
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
 from scipy.special import log_softmax
-from scipy.stats import chi2
 
-from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._kernels.jeffreys import penalty_curvature
+from anbexact._runtime.arrays import Floats, Integers
 
 MOST_STEPS = 200
 """Maximum number of steps of a fit."""
@@ -32,10 +33,24 @@ where ``ℓ*`` is as high as before.
 """
 HALVINGS = 40
 """Maximum number of times that a step is halved."""
-APPROACHES = 6
-"""How often a step of a profile is halved where the information is singular; beyond, ``ℓ*`` is minus infinity."""
-FARTHEST = 60.0
-"""Absolute value, in nats, beyond which the end of an interval counts as infinite."""
+PREDICTORS_A_COLUMN, PREDICTORS, MOST_PREDICTORS = 6, 100, 3_000
+"""Numbers of predictors (rows times classes other than the first) that decide when the curvature of ``ℓ*`` is used.
+
+Rows are few if there are at most `PREDICTORS`, plus `PREDICTORS_A_COLUMN` for each column. With more, the curvature
+takes longer than several steps with the Fisher information; with more than `MOST_PREDICTORS`, too long and too much
+memory, both of which grow with the square.
+"""
+PATIENCE = 3
+"""Ratio of steps with the Fisher information to predictors per column at which a search turns to the curvature.
+
+It applies if rows are not few. A curvature takes as long as about so many of these steps, which suffice unless the
+penalty matters because some cells have few rows.
+"""
+MORE_STARTS, SPREAD, MOST_RANDOM = 4, 1.0, 100
+"""Number of random starts of a fit with few rows, the standard deviation of their coefficients, in nats, and the
+number of coefficients beyond which they would take too long."""
+BETTER = 1e-6
+"""Difference of ``ℓ*``, in nats, by which another maximum must be higher to replace the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +79,78 @@ class FirthFit:
     converged: bool
 
 
+@dataclass(frozen=True, eq=False)
+class FirthPoint:
+    """The penalised likelihood and its derivatives at some coefficients.
+
+    Attributes
+    ----------
+    problem : FirthProblem
+    beta : (k,) float64
+        The coefficients.
+    proba : (rows, classes - 1) float64
+        P(class | row) of the classes other than the first.
+    log_likelihood, value : float
+        ``ℓ`` and ``ℓ*``, in nats, total.
+    gradient : (k,) float64
+        The gradient of ``ℓ*``.
+    information : (k, k) float64
+        The Fisher information.
+    spread : (k, classes - 1, rows) float64
+        The columns ``R x``, with ``R' R = I⁻¹``, for the design's row x in the place of every class.
+    """
+
+    problem: FirthProblem
+    beta: Floats
+    proba: Floats
+    log_likelihood: float
+    value: float
+    gradient: Floats
+    information: Floats
+    spread: Floats
+
+    @cached_property
+    def curvature(self) -> Floats:
+        """Minus the Hessian of ``ℓ*``, (k, k)."""
+        design, (n, d) = self.problem.design, self.proba.shape
+        columns = self.spread.transpose(0, 2, 1).reshape(-1, n * d)
+        products = (columns.T @ columns).reshape(n, d, n, d)
+        of_rows = np.empty_like(products)
+        penalty_curvature(self.problem.totals, self.proba, products, of_rows)
+        found = self.information.copy()
+        blocks = found.reshape(d, design.shape[1], d, design.shape[1])
+        for a in range(d):
+            for b in range(d):
+                blocks[a, :, b] += design.T @ of_rows[:, a, :, b] @ design
+        return found
+
+    def matrix(self, steps: int = 0) -> Floats:
+        """Return the curvature, (k, k), or the information in its place, as suits the rows after some steps."""
+        return self.curvature if self.problem.uses_curvature(steps) else self.information
+
+    def solve(self, right: Floats, places: Integers, steps: int = 0) -> Floats:
+        """Return the inverse of :meth:`matrix`, for the coefficients in some places, times a vector.
+
+        If it is not positive definite, the Fisher information takes its place.
+        """
+        if not len(places):
+            return right  # which LAPACK would refuse
+        for matrix in (self.matrix(steps), self.information):
+            factor, failed = dpotrf(matrix[np.ix_(places, places)], lower=1)
+            if not failed:
+                break
+        return np.asarray(dpotrs(factor, right, lower=1)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where a search for a maximum of ``ℓ*`` ended, after how many steps, and whether it converged."""
+
+    point: FirthPoint
+    steps: int
+    converged: bool
+
+
 class FirthProblem:
     """The penalised likelihood of a multinomial logistic regression.
 
@@ -80,157 +167,117 @@ class FirthProblem:
     def __init__(self, design: Floats, weights: Floats) -> None:
         self.design, self.weights = design, weights
         self.totals = weights.sum(axis=1)
-        self.n_columns, self.n_contrasts = design.shape[1], weights.shape[1] - 1
+        self.n_columns, self.n_contrasts = int(design.shape[1]), int(weights.shape[1]) - 1
 
     @property
     def size(self) -> int:
         """Number of coefficients."""
         return int(self.n_columns * self.n_contrasts)
 
-    def _proba(self, beta: Floats) -> tuple[Floats, float]:
-        """Return P(class | row) of the classes other than the first, and the log likelihood."""
-        odds = self.design @ beta.reshape(self.n_contrasts, self.n_columns).T
-        logs = log_softmax(np.concatenate([np.zeros((len(odds), 1)), odds], axis=1), axis=1)
-        return np.exp(logs[:, 1:]), float((self.weights * logs).sum())
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether there are so few rows for the columns that the penalty shapes the likelihood."""
+        return self._n_predictors <= min(PREDICTORS + PREDICTORS_A_COLUMN * self.n_columns, MOST_PREDICTORS)
 
-    def _information(self, proba: Floats) -> Floats:
-        """Return the Fisher information, shape (k, k)."""
-        s, p = self.n_contrasts, self.n_columns
-        found = np.empty((s, p, s, p))
-        for a in range(s):
-            for b in range(a, s):
-                own = self.totals * proba[:, a] * ((a == b) - proba[:, b])
-                found[a, :, b] = found[b, :, a] = (self.design.T * own) @ self.design
-        return found.reshape(s * p, s * p)
+    @property
+    def _n_predictors(self) -> int:
+        return int(len(self.design) * self.n_contrasts)
 
-    def value(self, beta: Floats) -> float:
-        """Return ``ℓ*``, in nats, total; minus infinity where the information is singular."""
-        proba, likelihood = self._proba(beta)
-        try:
-            factor = np.linalg.cholesky(self._information(proba))
-        except np.linalg.LinAlgError:
-            return -np.inf
-        return likelihood + float(np.log(np.diag(factor)).sum())
+    def uses_curvature(self, steps: int) -> bool:
+        """Return whether the curvature pays after so many steps of a search."""
+        return self.has_few_rows or (
+            steps * self.n_columns >= PATIENCE * self._n_predictors and self._n_predictors <= MOST_PREDICTORS
+        )
 
-    def slope(self, beta: Floats) -> tuple[float, Floats, Floats]:
-        """Return ``ℓ*``, its gradient, and the Fisher information.
+    def at(self, beta: Floats) -> FirthPoint | None:
+        """Return ``ℓ*`` and its derivatives, or None where the Fisher information is singular.
 
         The gradient of ½ ln |I| with respect to β_bj is ``½ tr(I⁻¹ ∂I/∂β_bj)``. With h_ac = x' (I⁻¹)_ac x for the
         blocks of I⁻¹, it is ``½ Σ_t w_t x_tj Σ_ac h_ac ∂[p_a (1{a=c} - p_c)]/∂η_b``.
         """
-        proba, likelihood = self._proba(beta)
-        information = self._information(proba)
-        s, p = self.n_contrasts, self.n_columns
-        factor = np.linalg.cholesky(information)
-        inverse = cho_solve((factor, True), np.eye(s * p)).reshape(s, p, s, p)
-        of_blocks = np.einsum("tj,ajck,tk->tac", self.design, inverse, self.design, optimize=True)
-        diagonal = np.einsum("taa->ta", of_blocks)
-        crossed = np.einsum("tac,tc->ta", of_blocks, proba)
+        d, p, n = self.n_contrasts, self.n_columns, len(self.design)
+        odds = np.zeros((n, d + 1))
+        odds[:, 1:] = self.design @ beta.reshape(d, p).T
+        logs = log_softmax(odds, axis=1)
+        whole = np.exp(logs)
+        proba = np.ascontiguousarray(whole[:, 1:])
+        information = self._information(whole)
+        factor, failed = dpotrf(information, lower=1)
+        if failed:
+            return None
+        root = np.ascontiguousarray(dtrtri(factor, lower=1)[0])
+        spread = (root.reshape(-1, p) @ self.design.T).reshape(d * p, d, n)
+        blocks = np.einsum("kat,kct->tac", spread, spread)
+        diagonal = np.einsum("taa->ta", blocks)
+        crossed = np.einsum("tac,tc->ta", blocks, proba)
         mean = np.einsum("ta,ta->t", diagonal, proba)
         square = np.einsum("ta,ta->t", crossed, proba)
         change = proba * (diagonal - mean[:, None] - 2 * crossed + 2 * square[:, None])
         of_rows = self.weights[:, 1:] - self.totals[:, None] * proba + 0.5 * self.totals[:, None] * change
         gradient = (self.design.T @ of_rows).T.ravel()
+        likelihood = float((self.weights * logs).sum())
         value = likelihood + float(np.log(np.diag(factor)).sum())
-        return value, gradient, information
+        return FirthPoint(self, beta, proba, likelihood, value, gradient, information, spread)
 
-    def maximise(self, start: Floats, free: Bools | None = None) -> tuple[Floats, float, int, bool]:
-        """Return where ``ℓ*`` is largest, its value there, the number of steps, and whether the fit converged.
+    def _information(self, proba: Floats) -> Floats:
+        """Return the Fisher information, (k, k), for the probabilities of all classes, (rows, classes)."""
+        d, p = self.n_contrasts, self.n_columns
+        found = np.empty((d, p, d, p))
+        for a in range(d):
+            # the sum of the other probabilities has digits that 1 - p loses where p is almost 1
+            rest = np.delete(proba, a + 1, axis=1).sum(axis=1)
+            for b in range(a, d):
+                own = self.totals * proba[:, a + 1] * (rest if a == b else -proba[:, b + 1])
+                found[a, :, b] = found[b, :, a] = (self.design.T * own) @ self.design
+        return found.reshape(d * p, d * p)
 
-        Coefficients that are not ``free`` keep their values.
+    def maximise(self, point: FirthPoint, places: Integers) -> Maximum:
+        """Return a maximum of ``ℓ*`` over the coefficients in some places, found from a point.
+
+        Steps are those of Newton's method or, if there are many rows, at first those of Fisher scoring.
         """
-        beta = start.copy()
-        places: Integers = np.arange(self.size) if free is None else np.flatnonzero(free)
-        value, gradient, information = self.slope(beta)
         for step in range(MOST_STEPS):
             if not len(places):
-                return beta, value, step, True
-            own = gradient[places]
-            move = np.linalg.solve(information[np.ix_(places, places)], own)
+                return Maximum(point, step, True)
+            own = point.gradient[places]
+            move = point.solve(own, places, step)
             if float(own @ move) < STATIONARY:
-                return beta, value, step, True
+                return Maximum(point, step, True)
             move *= min(1.0, LONGEST_STEP / np.abs(move).max())
             rise = float(own @ move)
             for _ in range(HALVINGS):
-                tried = beta.copy()
-                tried[places] += move
-                if self.value(tried) > value - 1e-12 * abs(value):
-                    found = self.slope(tried)
-                    if float(found[1][places] @ move) > -MOST_FALL * rise:
-                        break
+                beta = point.beta.copy()
+                beta[places] += move
+                tried = self.at(beta)
+                if (
+                    tried is not None
+                    and tried.value > point.value - 1e-12 * abs(point.value)
+                    and float(tried.gradient[places] @ move) > -MOST_FALL * rise
+                ):
+                    break
                 move, rise = move / 2, rise / 2
             else:
-                return beta, value, step, False
-            beta = tried
-            value, gradient, information = found
-        return beta, value, MOST_STEPS, False
+                return Maximum(point, step, False)
+            point = tried
+        return Maximum(point, MOST_STEPS, False)
 
     def fit(self) -> FirthFit:
-        """Return the maximum, found by Fisher scoring with the modified score; steps that lower ``ℓ*`` are halved."""
-        beta, value, steps, converged = self.maximise(np.zeros(self.size))
-        proba, likelihood = self._proba(beta)
-        covariance: Floats = np.asarray(np.linalg.inv(self._information(proba)), dtype=np.float64)
-        return FirthFit(
-            beta.reshape(self.n_contrasts, self.n_columns).T, covariance, value, likelihood, steps, converged
-        )
+        """Return the highest of the maxima found from 0 and, if rows and coefficients are few, from random starts.
 
-    def profile(self, fit: FirthFit, place: int, level: float) -> tuple[float, float, float]:
-        """Return the interval of a coefficient by its profile penalised likelihood, and the p-value of 0.
-
-        The interval contains the values b for which ``2 (max ℓ* - max_{β_k = b} ℓ*)`` is at most the quantile of χ²
-        with one degree of freedom. An end is infinite if no value up to 60 nats away from 0 lies outside it.
-
-        Parameters
-        ----------
-        fit : FirthFit
-        place : int
-            Position k of the coefficient, class by class.
-        level : float
-            Probability of the interval.
+        The fit counts as converged if the search that led to this maximum did.
         """
-        best = fit.coefficients.T.ravel()
-        free = np.ones(self.size, dtype=bool)
-        free[place] = False
-        latest = best.copy()
+        best = self._maximum_from(np.zeros(self.size))
+        assert best is not None  # the information at 0 is regular, because the design has full column rank
+        rng = np.random.default_rng(0)
+        for _ in range(MORE_STARTS if self.has_few_rows and self.size <= MOST_RANDOM else 0):
+            found = self._maximum_from(rng.normal(0.0, SPREAD, self.size))
+            if found is not None and found.point.value > best.point.value + BETTER:
+                best = found
+        point = best.point
+        covariance: Floats = np.asarray(np.linalg.inv(point.information), dtype=np.float64)
+        coefficients = point.beta.reshape(self.n_contrasts, self.n_columns).T
+        return FirthFit(coefficients, covariance, point.value, point.log_likelihood, best.steps, best.converged)
 
-        def deviance(value: float, halvings: int = APPROACHES) -> float:
-            nonlocal latest
-            found = []
-            for origin in (latest, best):  # ``ℓ*`` can have several maxima
-                start = origin.copy()
-                start[place] = value
-                if self.value(start) > -np.inf:
-                    found.append(self.maximise(start, free))
-            if not found:  # too far away: let the other coefficients follow on the way
-                half = (float(latest[place]) + value) / 2
-                if not halvings or deviance(half, halvings - 1) == np.inf:
-                    return np.inf
-                return deviance(value, halvings - 1)
-            latest, highest, _, _ = max(found, key=lambda maximum: maximum[1])
-            return 2 * (fit.penalised - highest)
-
-        quantile = float(chi2.ppf(level, 1))
-        width = float(np.sqrt(fit.covariance[place, place]))
-        ends = []
-        for sign in (-1, 1):
-            latest = best.copy()
-            ends.append(_crossing(deviance, float(best[place]), sign * width, quantile))
-        latest = best.copy()
-        return ends[0], ends[1], float(chi2.sf(max(deviance(0.0), 0.0), 1))
-
-
-def _crossing(deviance: Callable[[float], float], centre: float, step: float, quantile: float) -> float:
-    """Return where the deviance reaches a quantile on one side of its minimum; the sign of ``step`` says which."""
-    known = {centre: -quantile}
-
-    def excess(value: float) -> float:
-        if value not in known:  # computed again, from another start, it could differ in its last digits
-            known[value] = deviance(value) - quantile
-        return known[value]
-
-    near, far = centre, centre + 2 * step
-    while excess(far) < 0:
-        if abs(far) > FARTHEST:
-            return float(np.copysign(np.inf, step))
-        near, far = far, far + 2 * (far - near)
-    return float(brentq(excess, near, far, xtol=1e-8, rtol=1e-10))
+    def _maximum_from(self, start: Floats) -> Maximum | None:
+        point = self.at(start)
+        return None if point is None else self.maximise(point, np.arange(self.size))

@@ -15,10 +15,14 @@ from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
 from anbexact.models.logit.design_frame import design_rows
-from anbexact.models.logit.firth import FirthFit, FirthProblem
+from anbexact.models.logit.firth import BETTER, FirthFit, FirthProblem
+from anbexact.models.logit.firth_profile import FirthProfile
 
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
+
+SHOWN = 5
+"""Maximum number of coefficients that a warning names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,7 +67,38 @@ class FirthResult:
         """Return intervals of the coefficients, in nats, by the profile penalised likelihood.
 
         The frame has the columns ``lower`` and ``upper``, and a row for every class other than the first and every
-        term. An end that is more than 60 nats away from 0 is infinite.
+        term. An end that is more than 60 nats away from 0 is infinite. An interval contains 0 if and only if the
+        p-value is at least ``alpha``.
+
+        Parameters
+        ----------
+        alpha : float, default 0.05
+            1 minus the confidence level of the intervals.
+
+        Raises
+        ------
+        ValueError
+            If ``alpha`` is not between 0 and 1.
+
+        Warns
+        -----
+        UserWarning
+            If searches on the profiles did not converge, with the names of the coefficients, or if one of them found
+            a higher maximum than the fit.
+        """
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
+        found = self._profiles if alpha == 0.05 else self._profiled(1 - alpha)
+        rows = pd.MultiIndex.from_product([self.classes[1:].tolist(), self.terms], names=["class", "term"])
+        ends = found[..., :2].transpose(1, 0, 2).reshape(-1, 2)
+        return pd.DataFrame(ends, rows, ["lower", "upper"])
+
+    def summary(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Return coefficients, standard errors, p-values and intervals side by side.
+
+        The frame has a row for every class other than the first and every term, as in :meth:`conf_int`, and the
+        columns ``coef`` and ``std err`` (nats), ``p`` (of the profile penalised likelihood ratio test), ``lower`` and
+        ``upper`` (nats).
 
         Parameters
         ----------
@@ -75,21 +110,43 @@ class FirthResult:
         ValueError
             If ``alpha`` is not between 0 and 1.
         """
-        if not 0 < alpha < 1:
-            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
-        found = self._profiles if alpha == 0.05 else self._profiled(1 - alpha)
-        rows = pd.MultiIndex.from_product([self.classes[1:].tolist(), self.terms], names=["class", "term"])
-        ends = found[..., :2].transpose(1, 0, 2).reshape(-1, 2)
-        return pd.DataFrame(ends, rows, ["lower", "upper"])
+        intervals = self.conf_int(alpha)
+        columns = {"coef": self.params, "std err": self.bse, "p": self.pvalues}
+        by_class = {name: frame.to_numpy().ravel(order="F") for name, frame in columns.items()}
+        return pd.DataFrame(by_class, intervals.index).join(intervals)
 
     @cached_property
     def _profiles(self) -> Floats:
         return self._profiled(0.95)
 
     def _profiled(self, level: float) -> Floats:
-        """Return lower end, upper end and p-value of every coefficient, shape (terms, classes - 1, 3)."""
-        size = self.problem.size
-        found = np.array([self.problem.profile(self.fit, place, level) for place in range(size)])
+        """Return lower end, upper end and p-value of every coefficient, shape (terms, classes - 1, 3).
+
+        Warn of those that rest on a search that did not converge, and of a higher maximum.
+        """
+        profiles = [FirthProfile(self.problem, self.fit, place) for place in range(self.problem.size)]
+        found = np.array([[*profile.interval(level), profile.p_value] for profile in profiles])
+        names = [f"{term} ({label})" for label in self.classes[1:].tolist() for term in self.terms]
+        uncertain = [
+            f"the {' and the '.join(sorted(profile.uncertain))} of {name}"
+            for name, profile in zip(names, profiles, strict=True)
+            if profile.uncertain
+        ]
+        if uncertain:
+            shown = uncertain[:SHOWN]
+            if len(uncertain) > SHOWN:
+                shown.append(f"those of {len(uncertain) - SHOWN} more coefficients")
+            warn(
+                "searches for a maximum of the penalised likelihood did not converge, so these may be inaccurate: "
+                f"{'; '.join(shown)}. An end that was not found is NaN"
+            )
+        name, highest = max(zip(names, profiles, strict=True), key=lambda pair: pair[1].excess)
+        if highest.excess > BETTER:
+            warn(
+                f"the coefficients are not the maximum of the penalised likelihood: on the profile of {name} it is "
+                f"higher by {highest.excess:.2g} nats. It has several maxima, as there are few rows for this many "
+                "terms, and intervals and tests refer to the one that was found: learn a network with fewer parents"
+            )
         return found.reshape(len(self.classes) - 1, len(self.terms), 3).swapaxes(0, 1)
 
     def _framed(self, values: Floats) -> pd.DataFrame:

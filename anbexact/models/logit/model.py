@@ -365,7 +365,9 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
         They maximise ``ℓ(β) + ½ ln |I(β)|`` over the terms that these rows identify. I is the Fisher information, and
         the penalty is the log density of Jeffreys' prior. Intervals and tests are those of the profile penalised
-        likelihood.
+        likelihood, and agree with each other: an interval of level 1 - α contains 0 if and only if the p-value is at
+        least α. With few rows for many terms the penalised likelihood can have several maxima; the highest that was
+        found counts.
 
         Parameters
         ----------
@@ -376,8 +378,8 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         Returns
         -------
         FirthResult
-            It has ``params``, ``bse`` (standard errors) and ``conf_int()``, in nats, and ``pvalues``;
-            :meth:`with_coefficients` makes a model of it.
+            It has ``params``, ``bse`` (standard errors) and ``conf_int()``, in nats, ``pvalues``, and ``summary()``,
+            which shows all of them; :meth:`with_coefficients` makes a model of it.
 
         Warns
         -----

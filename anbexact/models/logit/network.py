@@ -45,7 +45,7 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
     """
     c = structure.class_name
     order = [name for name in structure.topological_order() if c in structure.parents[name]]
-    of_class = set(structure.parents[c])
+    class_parents = set(structure.parents[c])
     logs = {potential.child: potential.logs for potential in potentials}
     features = {potential.child: potential.features for potential in potentials}
     shape = {name: size for p in potentials for name, size in zip(p.features, p.logs.shape, strict=False)}
@@ -63,7 +63,7 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
         tables[child] = table(child, values)
         total -= total.mean(axis=-1, keepdims=True)
         others = features[child][1:]
-        heir = c if of_class.issuperset(others) else max(set(others) - of_class, key=order.index)
+        heir = c if class_parents.issuperset(others) else max(set(others) - class_parents, key=order.index)
         logs[heir] = logs[heir] + over(total, (*others, c), (*features[heir], c), shape)
     tables[c] = table(c, normalised(logs[c], -1)[0])
     for name, of_name in tables.items():

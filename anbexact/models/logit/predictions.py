@@ -235,6 +235,21 @@ class LogitPosterior(Model):
         )
         return Explanations((next(others if of_row else complete) for of_row in hidden.tolist()), rows.index)
 
+    def sample(
+        self,
+        n: int,
+        evidence: Mapping[Hashable, Any] | None = None,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        missing: bool = False,
+        reader: Reader | None = None,
+    ) -> pd.DataFrame:
+        """Return rows drawn from :meth:`to_network`, which has this class posterior; see :meth:`Model.sample`."""
+        network = self.to_network()
+        return network.sample(
+            n, evidence, random_state=random_state, missing=missing, reader=reader or self.origin.reader
+        )
+
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
         """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`.
 

@@ -112,10 +112,10 @@ class Refit(ByFields):
         found = []
         order = np.argsort(-np.abs(direction), axis=None, kind="stable")
         for place in order[: int((np.abs(direction) > NOTABLE).sum())]:
-            cell, of_class = divmod(int(place), direction.shape[1])
+            cell, class_code = divmod(int(place), direction.shape[1])
             name = term_name(*cell_states(self.design, cell, vocabulary.states), " & ")
-            end = 1 if direction[cell, of_class] > 0 else 0
-            found.append(f"{name}: {c}={vocabulary.states[c][of_class]} -> {end}")
+            end = 1 if direction[cell, class_code] > 0 else 0
+            found.append(f"{name}: {c}={vocabulary.states[c][class_code]} -> {end}")
         return found
 
     def facts(self) -> dict[str, Any]:

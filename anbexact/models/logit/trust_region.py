@@ -14,7 +14,7 @@ FIRST_RADIUS, LARGEST_RADIUS = 10.0, 1e6
 POOR, FAIR, GOOD = 0.15, 0.25, 0.75
 """Shares of the promised decrease. Up to the first, a step is not taken; below the second, the next one is shorter;
 above the third, it may be longer."""
-ROUNDING = 1e-12
+LEAST_DECREASE = 1e-12
 """Share of the function's value below which its decrease is lost in rounding, so that the gradient decides alone."""
 
 
@@ -62,7 +62,7 @@ def minimise(
         if not promised > 0:
             return z, "no step promised a decrease"
         found, slope = objective.value(z + step)
-        if promised < ROUNDING * abs(value):
+        if promised < LEAST_DECREASE * abs(value):
             if not np.linalg.norm(slope) < norm:
                 return z, "rounding hides any further decrease"
             share = 1.0

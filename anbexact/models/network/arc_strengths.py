@@ -74,8 +74,8 @@ def _gain(
     parents: Sequence[Hashable],
     others: Sequence[Hashable],
 ) -> float:
-    """Return the gain in score from an arc; NaN if the score cannot evaluate the two families."""
-    if not isinstance(score, Score):  # none, or one of whole structures
+    """Return the gain in score from an arc; NaN if the score does not apply to both families."""
+    if not isinstance(score, Score):  # no score, or a score of whole structures
         return np.nan
     try:
         gain = score.local_score(table, child, list(parents)) - score.local_score(table, child, list(others))

@@ -14,6 +14,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 Levels = tuple[int, ...]
+"""The levels of some variables, in their order."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Axes:
         return tuple(len(self.masses(name, level)) for name, level in zip(names, levels, strict=True))
 
     def refine(self, values: Floats, names: Sequence[Hashable], coarse: Levels, fine: Levels) -> Floats:
-        """Return a step function on the cells of coarse levels as one on those of fine levels."""
+        """Return a step function on the cells of coarse levels as a function on the cells of fine levels."""
         for axis, (name, a, b) in enumerate(zip(names, coarse, fine, strict=True)):
             if a < b:
                 partition = self.score.partitions[name]
@@ -42,7 +43,7 @@ class Axes:
         return values
 
     def join(self, values: Floats, name: Hashable, fine: int, coarse: int) -> Floats:
-        """Add up probabilities of a first variable's cells at a level to those of a coarser one."""
+        """Add up the probabilities of a first variable's cells at a fine level by its cells at a coarse level."""
         if fine == coarse:
             return values
         partition = self.score.partitions[name]
@@ -51,14 +52,14 @@ class Axes:
         return joined
 
     def times_masses(self, values: Floats, names: Sequence[Hashable], levels: Levels, power: int = 1) -> Floats:
-        """Return a function of variables multiplied, or (with -1) divided, by the measures of the first of them."""
+        """Return a function times the measures of its first variables or, if ``power`` is -1, divided by them."""
         for axis, (name, level) in enumerate(zip(names, levels, strict=False)):
             masses = self.masses(name, level) ** power
             values = values * masses.reshape(-1, *[1] * (values.ndim - axis - 1))
         return values
 
     def table(self, family: FamilyCounts, levels: Levels) -> DiscreteTable:
-        """Return counts at levels as a table of the vocabulary: for every cell, the first finest one in it."""
+        """Return counts at levels as a table of the vocabulary; the first finest cell stands for every cell."""
         codes = np.stack(np.unravel_index(family.cells, family.shape), axis=1).astype(np.int16)
         for axis, (name, level) in enumerate(zip(family.variables, levels, strict=True)):
             if name in self.score.partitions:

@@ -122,7 +122,7 @@ def family_densities(
     score : Universal
         The measure, with the partitions of the continuous variables.
     vocabulary : Vocabulary
-        Names and states of all variables; those of continuous ones are the cells of the finest level.
+        Names and states of all variables; the states of continuous ones are the cells of the finest level.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from anbexact.scores import Universal
 from anbexact.tables.table import DiscreteTable
 
 MOST_STEPS = 2 * 10**9
-"""Maximum number of tuples of levels times cells for the density of a family (some seconds)."""
+"""Maximum number of tuples of levels times cells for the density of a family; it then takes some seconds."""
 
 
 def family_levels(table: DiscreteTable, structure: Structure, score: Universal) -> dict[Hashable, Levels]:
@@ -43,7 +43,7 @@ def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal
         if prod(levels) * sizes[name] > 8 * MOST_STEPS:
             raise ValueError(
                 f"{name!r} and its {len(structure.parents[name])} parents have {prod(levels):,} tuples of levels, "
-                f"each spread over {sizes[name] // 8:,} cells, which is more than is allowed: {advice}"
+                f"each spread over {sizes[name] // 8:,} cells; their product may be at most {MOST_STEPS:,}: {advice}"
             )
     counts = {}
     for name, levels in family_levels(table, structure, score).items():

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,13 +24,19 @@ from anbexact.models.network.probable_levels import (
     most_probable_levels,
     most_probable_tables,
 )
+from anbexact.models.network.sampling import sample_network
 from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory
 from anbexact.models.structure import Structure
 from anbexact.scores import Universal
 from anbexact.scores.universal import as_universal
 from anbexact.tables.cuts import Cuts, interval_names
+from anbexact.tables.frames.records import ColumnRecord
+from anbexact.tables.reader import Reader
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -176,7 +182,7 @@ class DensityNetwork(Network):
         }
 
     def add(self, table: DiscreteTable) -> DensityNetwork:
-        """Refuse: the levels depend on the number of rows.
+        """Refuse, because the levels depend on the number of rows.
 
         Raises
         ------
@@ -187,15 +193,43 @@ class DensityNetwork(Network):
             "rows cannot be added to a universal measure, whose levels depend on their number: fit all rows again"
         )
 
+    def sample(
+        self,
+        n: int,
+        evidence: Mapping[Hashable, Any] | None = None,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        missing: bool = False,
+        reader: Reader | None = None,
+    ) -> pd.DataFrame:
+        """Return rows drawn from the densities, given the values of some variables; see :meth:`Model.sample`.
+
+        Cells are drawn from :meth:`on_cells`, and numbers within a cell according to the reference measure: equally
+        probable where it is the width of intervals, otherwise as the training values in the cell. (The measure of
+        :class:`~anbexact.tables.cuts.CountPartition` has no mean, so large counts are drawn in this way, too.)
+        """
+        cells = self.on_cells()
+        records = {**cells.vocabulary.records, **self._records_of_widths()}
+        own = replace(cells, vocabulary=replace(cells.vocabulary, records=records))
+        return sample_network(own, n, evidence, random_state, missing, reader)
+
+    def _records_of_widths(self) -> dict[Hashable, ColumnRecord]:
+        """Return records with equally probable values for the columns that are measured by width."""
+        return {
+            name: ColumnRecord(partition.range, dtype="float64")
+            for name, partition in self.measure.partitions.items()
+            if partition.range is not None
+        }
+
     def counted(self) -> TableNetwork:
-        """Refuse: the levels depend on the number of rows."""
+        """Refuse, because the levels depend on the number of rows."""
         raise ValueError(
             "densities of a universal measure depend on the number of rows and cannot be counted separately"
         )
 
     @property
     def summing_network(self) -> TableNetwork:
-        """Refuse: explanations of densities do not sum cells out."""
+        """Refuse, because explanations of densities do not sum cells out."""
         raise ValueError(
             "this explanation needs conditional tables, and this classifier has densities: explain the "
             "classifier that its to_discrete() returns"
@@ -279,7 +313,7 @@ class DensityNetwork(Network):
     def on_cells(self) -> TableNetwork:
         """Return the network of the probabilities of cells, on which all densities are constant.
 
-        Given any states and cells, its class posterior is that of this network given values within these cells.
+        Given any states and cells, it has the same class posterior as this network given values within these cells.
 
         Raises
         ------
@@ -309,7 +343,7 @@ class DensityNetwork(Network):
         return {name: self._coarse(family) for name, family in self.counts.items()}
 
     def _coarse(self, family: FamilyCounts) -> FamilyCounts:
-        """Return counts of the finest cells as those of the cells of :meth:`discrete`."""
+        """Return counts of the finest cells as counts of the cells of :meth:`discrete`."""
         codes = list(np.unravel_index(family.cells, family.shape))
         for axis, name in enumerate(family.variables):
             if name in self.measure.partitions:

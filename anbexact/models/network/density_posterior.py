@@ -23,10 +23,10 @@ from anbexact.scores.base import View
 from anbexact.tables.vocabulary import CodeArray
 
 CELLS_PER_BATCH = 1 << 20
-"""Cells of codes that are evaluated in one batch."""
+"""Number of codes that are evaluated in one batch."""
 MOST_CELLS = 1 << 22
-"""Cells of all densities together, every variable at its finest level, up to which one posterior serves all patterns
-of missing cells (32 MB)."""
+"""Maximum number of cells of all densities together, with every variable at its finest level, for which one posterior
+serves all patterns of missing cells (32 MB)."""
 
 
 class DensityPosterior:
@@ -80,6 +80,7 @@ class DensityPosterior:
         return self._evaluate(codes, "posterior", n_jobs)
 
     def _evaluate(self, codes: CodeArray, form: str, n_jobs: int | None) -> Floats:
+        """Return the result of rows by the method ``form`` of the evaluators, in batches."""
         out = np.empty((codes.shape[1], self._axes.vocabulary.arity(self._class)))
         step = max(1, CELLS_PER_BATCH // max(len(codes), 1))
         for at_levels, rows in self._parts(codes):
@@ -89,7 +90,7 @@ class DensityPosterior:
         return out
 
     def _parts(self, codes: CodeArray) -> Iterator[tuple[_AtLevels, npt.NDArray[np.intp]]]:
-        """Divide the rows by their evaluators."""
+        """Yield every evaluator that is needed, with the positions of its rows."""
         incomplete = (codes < 0).any(axis=0)
         yield self._complete, np.flatnonzero(~incomplete)
         rest = np.flatnonzero(incomplete)
@@ -97,12 +98,12 @@ class DensityPosterior:
             yield self._incomplete, rest
         elif len(rest):
             group = np.unique(np.packbits(codes[:, rest] < 0, axis=0), axis=1, return_inverse=True)[1].reshape(-1)
-            by_group = rest[np.argsort(group, kind="stable")]
+            by_group = rest[np.argsort(group, kind="stable")]  # rows with the same missing cells follow each other
             for rows in np.split(by_group, np.cumsum(np.bincount(group))[:-1]):
                 yield self._of_pattern(codes[:, rows[0]] < 0), rows
 
     def _check_memory(self, n_missing: int, shapes: Sequence[tuple[int, ...]]) -> None:
-        """Refuse densities, at the finest cells of what is missing, that would not fit into memory."""
+        """Refuse densities on the finest cells of the missing features if they would not fit into memory."""
         needed = memory_needed(8 * prod(shape) for shape in shapes)
         if needed > available_memory():
             raise ValueError(
@@ -129,7 +130,7 @@ class DensityPosterior:
         return self._at_levels(chosen, common)
 
     def _at_levels(self, densities: Mapping[Hashable, FamilyDensity], common: Mapping[Hashable, int]) -> _AtLevels:
-        """Return the evaluator of rows that may lack some features: those with a common level in all families."""
+        """Return the evaluator of rows that may lack the features that have a common level in all families."""
         axes = self._axes
         logs: list[tuple[Hashable, tuple[Hashable, ...], Floats]] = []
         used: dict[View, None] = {}

@@ -17,6 +17,7 @@ from anbexact.tables.reader import Unseen
 from anbexact.tables.table import DiscreteTable
 
 MOST_LINES = 5
+"""Maximum number of variables, values and arcs that the summary lists of each kind."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -26,8 +27,8 @@ class Drift(Displayed):
     Attributes
     ----------
     weight, left_out : float
-        Weight of the later rows that are compared, and of the later rows left out because of a value that is not a
-        state.
+        Weight of the later rows that are compared, and of those that are left out because they contain a value that
+        is not a state.
     earlier_weight : float
         Weight of the earlier rows.
     variables : DataFrame
@@ -109,7 +110,7 @@ def measure_drift(network: TableNetwork, table: DiscreteTable, unseen: Unseen, l
     table : DiscreteTable
         The later rows, in the network's vocabulary.
     unseen : mapping
-        For each column, the values of the rows left out that are not states, with their weights.
+        For each column, the values that are not states, with the weights of their rows, which are left out.
     left_out : float
         Weight of these rows.
 
@@ -128,13 +129,16 @@ def measure_drift(network: TableNetwork, table: DiscreteTable, unseen: Unseen, l
         )
     if not network.counts[network.structure.class_name].weights.any():
         raise ValueError(
-            "drift compares rows with the counts of earlier ones, but this network has counted none: fit it"
+            "drift compares rows with the counts of earlier ones, but this network has counted none: call fit or "
+            "partial_fit first"
         )
     estimation = network.estimation
-    ess = estimation.smoothing if estimation.smoothing > 0 else estimation.ess
-    score = BDeu(ess)
+    usual = estimation.smoothing if estimation.smoothing > 0 else estimation.ess
     rows, arcs = {}, {}
     for name, later in count_families(table, network.structure).items():
+        own_ess = estimation.class_smoothing if name == network.structure.class_name else None
+        ess = usual if own_ess is None else own_ess
+        score = BDeu(ess)
         earlier = network.counts[name]
         both = earlier + later
         tables = [family.table(network.vocabulary) for family in (earlier, both, later)]

@@ -49,21 +49,21 @@ from anbexact.models.structure import parents_first
 from anbexact.tables.vocabulary import CodeArray
 
 ROWS_PER_CHUNK = 4096
-"""Number of rows that are sorted by their missing cells and processed together."""
+"""Number of rows that are sorted by their missing cells and processed together: equal patterns share a plan."""
 ROWS_TO_SORT = 16
-"""Fewer rows are not sorted, because sorting would take longer than a few additional plans."""
+"""Minimum number of rows to be sorted: for fewer, sorting would take longer than a few additional plans."""
 CELLS_PER_CALL = 3e8
-"""Cells after which a kernel returns, so that an interrupt is noticed."""
+"""Number of cells after which a kernel returns, so that an interrupt is noticed."""
 WORK_PER_THREAD = 200_000
-"""Minimum number of factors of rows for which a separate thread is worthwhile."""
+"""Number of rows times variables for which a further thread is worthwhile."""
 MOST_BYTES = 4e9
 """Bytes that the tables and messages of a row may always take, regardless of the available memory."""
 BYTES_PER_CELL = 32
-"""Of tables and messages: the logarithms, room for their exponentials, and as much in reserve."""
+"""Bytes for a cell of the tables and messages: its logarithm, room for its exponential, and as much in reserve."""
 USUALLY_HIDDEN, USUAL_CELLS, USUAL_STEPS = 64, 4096, 4
-"""Hidden variables, cells, and strides per factor for which there is room from the beginning."""
+"""Numbers of hidden variables, of cells, and of strides per factor for which a workspace has room at first."""
 MOST_SHOWN = 12
-"""Variables of a clique that a message names."""
+"""Maximum number of variables of a clique that a message names."""
 
 
 class _Work(Protocol):
@@ -220,7 +220,7 @@ class Elimination:
         return out, log_joint
 
     def expected_counts(self, codes: CodeArray, weights: Floats) -> tuple[Floats, float]:
-        """Return the expected counts of all factors given what is observed, and the log likelihood of the rows.
+        """Return the expected counts of all factors given the observed cells, and the log likelihood of the rows.
 
         Parameters
         ----------
@@ -232,9 +232,9 @@ class Elimination:
         Returns
         -------
         counts : (values,) float64
-            Σ_t w_t P(cell of a factor | what is observed in row t), laid out as the factors' values are.
+            Σ_t w_t P(cell of a factor | observed cells of row t), in the same order as the values of the factors.
         log_likelihood : float
-            Σ_t w_t ln P(what is observed in row t), in nats.
+            Σ_t w_t ln P(observed cells of row t); total in nats.
 
         Raises
         ------
@@ -253,21 +253,21 @@ class Elimination:
         return counts, float(weights @ log_evidence)
 
     def draws(self, codes: CodeArray, uniforms: Floats) -> tuple[CodeArray, Floats]:
-        """Return completions drawn given what is observed in every row.
+        """Return completions of every row, drawn given its observed cells.
 
         Parameters
         ----------
         codes : (variables, rows) int16
             States, negative where missing.
         uniforms : (variables, draws) float64
-            Numbers between 0 and 1: the draws of every row take the same.
+            Numbers between 0 and 1, the same for every row.
 
         Returns
         -------
         states : (rows, draws, variables) int16
-            What is observed, and what was drawn; 0 for the latter where what is observed is impossible.
+            The observed and the drawn states; the latter are 0 where the observed cells are impossible.
         log_evidence : (rows,) float64
-            ln of the probability of what is observed, in nats per row.
+            ln of the probability of the observed cells, in nats per row.
 
         Raises
         ------
@@ -287,6 +287,7 @@ class Elimination:
         return out, log_evidence
 
     def _roles(self, variables: Sequence[int], role: int) -> Integers:
+        """Return the roles of all variables for the kernels: some have this one, the others none."""
         roles = np.zeros(len(self.arities), dtype=np.int64)
         roles[list(variables)] = role
         return roles
@@ -305,6 +306,7 @@ class Elimination:
             while reason != DONE:
                 done, reason, needed = work(rows, done, Limits(most, CELLS_PER_CALL), room)
                 if reason == REFUSED:
+                    # The available memory is asked for only when a row needs more than the usual room.
                     if most == USUAL_CELLS:
                         most = min(MOST_BYTES, available_memory() / 2 / threads) / BYTES_PER_CELL
                     if needed > most:
@@ -321,6 +323,7 @@ class Elimination:
                 list(pool.map(chunk, starts, stops))
 
     def _room(self) -> Room:
+        """Return a new workspace of the usual size."""
         n_columns = USUAL_STEPS * int(self._net.table[N_FACTORS, 0]) + len(self.arities) + 2
         return Room(
             np.empty((N_ROWS, n_columns), dtype=np.int64),
@@ -331,14 +334,15 @@ class Elimination:
         )
 
     def _refuse(self, row: CodeArray, room: Room, needed: float, most: float) -> None:
+        """Refuse a row whose cliques have ``needed`` cells, more than ``most``; the workspace holds the largest."""
         clique = room.plan[SCRATCH, 1 : 1 + room.plan[SCRATCH, 0]].tolist()
         cells = prod(float(self.arities[v]) for v in clique)
         shown = ", ".join(repr(self._names[v]) for v in clique[:MOST_SHOWN])
         rest = f" and {len(clique) - MOST_SHOWN} more" if len(clique) > MOST_SHOWN else ""
         n_missing = int((row < 0).sum())
         raise ValueError(
-            f"to sum over the {n_missing} cells of a row that are missing or unknown needs "
-            f"{human_bytes(BYTES_PER_CELL * needed)}, but {human_bytes(BYTES_PER_CELL * most)} may be used. The "
+            f"summing over the {n_missing} missing or unknown cells of a row needs "
+            f"{human_bytes(BYTES_PER_CELL * needed)}, but only {human_bytes(BYTES_PER_CELL * most)} may be used. The "
             f"largest table has {cells:.3g} joint states of {len(clique)} variables: {shown}{rest}. Fill in some of "
             "these cells, or use a network with fewer parents (max_parents=)"
         )
@@ -361,6 +365,7 @@ def _pattern_hashes(codes: CodeArray) -> npt.NDArray[np.uint64]:
     """Return a number for every row by which rows with the same missing cells are sorted together."""
     hashes = np.zeros(codes.shape[1], dtype=np.uint64)
     for of_bytes in np.packbits(codes < 0, axis=0):
+        # The factor is 2⁶⁴ divided by the golden ratio, which spreads patterns that differ in few bits (Knuth).
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + of_bytes
     return hashes
 

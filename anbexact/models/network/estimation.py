@@ -38,7 +38,7 @@ class Estimation:
         How strongly the rows of every table are shrunk, for the rule ``"hierarchical"``; see
         :mod:`anbexact.models.parameters.hierarchical`.
     class_smoothing : float or None
-        Equivalent sample size of the table of the class alone, for the rule ``"eap"``; None: that of the others.
+        Equivalent sample size of the table of the class alone, for the rule ``"eap"``; None: ``smoothing``.
     """
 
     score: Any

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.units import with_article
+from anbexact.tables.frames.native_values import native
 from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
 
@@ -66,11 +67,9 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
             raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
     without_errors = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
     lenient = replace(reader, handle_unknown="marginalize", missing_rules=without_errors)
-    columns = features if reader.feature_names is None else list(reader.feature_names)
-    row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about types and names, which are refused below or known
-        codes = lenient.codes(pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False)))[:, 0].copy()
+        warnings.simplefilter("ignore")  # about types and names: invalid ones are refused below
+        codes = lenient.codes(_row(reader, evidence))[:, 0].copy()
     for j, name in enumerate(features):
         if name not in evidence:
             codes[j] = MISSING
@@ -79,7 +78,49 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
     return codes
 
 
+def _row(reader: Reader, evidence: Mapping[Hashable, Any]) -> pd.DataFrame:
+    """Return the evidence as a frame of one row, in which all other cells are missing."""
+    columns = list(reader.vocabulary.features) if reader.feature_names is None else list(reader.feature_names)
+    row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
+    return pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False))
+
+
+def code_joint_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray:
+    """Return the codes of the given values of some variables, shape (variables,); the class may be among them.
+
+    Errors are those of :func:`code_evidence`.
+    """
+    vocabulary = reader.vocabulary
+    of_features = {name: value for name, value in evidence.items() if name != vocabulary.class_name}
+    codes = code_evidence(reader, of_features)
+    if vocabulary.class_name is None:
+        return codes
+    of_class = MISSING
+    if vocabulary.class_name in evidence:
+        value = native(evidence[vocabulary.class_name])
+        of_class = vocabulary.code(vocabulary.class_name, value)
+        if of_class == UNKNOWN:
+            _refuse(vocabulary.class_name, value, list(vocabulary.states[vocabulary.class_name]), False)
+    return np.append(codes, np.int16(of_class))
+
+
+def values_within_states(reader: Reader, evidence: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+    """Return the given values of features whose states are intervals or groups.
+
+    For a column that is cut, this is the number; for a column with groups, the member of a group.
+    """
+    vocabulary = reader.vocabulary
+    members = {name: native(value) for name, value in evidence.items() if name in vocabulary.groups}
+    found = {name: value for name, value in members.items() if value in vocabulary.values(name)}
+    if any(name in reader.cut_points for name in evidence):
+        for name, (numbers, _) in reader.cut_columns(_row(reader, evidence)).items():
+            if len(numbers):
+                found[name] = float(numbers[0])
+    return found
+
+
 def _refuse(name: Hashable, value: Any, states: list[Any], own_missing: bool) -> None:
+    """Refuse a value that is not a state; suggest a state of another type that looks the same."""
     alike = [state for state in states if str(state) == str(value)]
     missing = ", and None for a missing cell" if own_missing else ""
     advice = f"its states: {_listed(states)}{missing}"
@@ -94,6 +135,11 @@ def _listed(items: list[Any]) -> str:
     return ", ".join(map(repr, items[:MOST_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
 
 
+def shown_evidence(evidence: Mapping[Hashable, Any]) -> str:
+    """Return evidence as text for messages."""
+    return ", ".join(f"{name} = {value!r}" for name, value in evidence.items())
+
+
 def posterior_of_logs(
     log_joint: npt.NDArray[np.float64], classes: tuple[Any, ...], name: Hashable, evidence: Mapping[Hashable, Any]
 ) -> pd.Series[float]:
@@ -105,9 +151,9 @@ def posterior_of_logs(
         If all of them are 0.
     """
     if log_joint.max() == -np.inf:
-        shown = ", ".join(f"{feature} = {value!r}" for feature, value in evidence.items())
         raise ValueError(
-            f"the evidence {shown} has probability 0 in this network, so the class posterior is undefined"
+            f"the evidence {shown_evidence(evidence)} has probability 0 in this network, so the class posterior is "
+            "undefined"
         )
     joint = np.exp(log_joint - log_joint.max())
     return pd.Series(joint / joint.sum(), index=pd.Index(classes, dtype=object), name=name)

@@ -17,8 +17,8 @@ from anbexact.models.network.intervals import log_odds_intervals, log_ratio_inte
 from anbexact.models.parameters.counts import Counts, FamilyCounts
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
-ROUNDING = 1e-13
-"""Nats below which a term counts as 0."""
+NEGLIGIBLE_NATS = 1e-13
+"""Nats below which a term counts as 0: logarithms of equal probabilities can differ by rounding, about 1e-16."""
 
 
 class Family(Protocol):
@@ -71,14 +71,17 @@ class Grounds:
 
 @dataclass(eq=False)
 class FamilyTerms:
-    """The terms of one family, for the rows in which all its features are observed."""
+    """The terms of one family, for the rows in which all its features are observed.
+
+    ``child_is_class`` is whether it is the family of the class, whose terms compare two states of one distribution.
+    """
 
     rows: Integers
     labels: tuple[Hashable, list[Any], list[Any], list[str]]  # feature, values, states, given
     nats: Floats
     counts: Floats  # (4, rows): rows, of, rows_against, of_against
     shape: tuple[int, ...]
-    of_class: bool
+    child_is_class: bool
     low: Floats
     high: Floats
 
@@ -103,7 +106,8 @@ def family_terms(
     places = [family.cells({**own, class_name: of[rows]}) for of in compared]
     with np.errstate(divide="ignore", invalid="ignore"):
         nats = np.log(family.values[places[0]]) - np.log(family.values[places[1]])
-        nats[np.abs(nats) < ROUNDING] = 0.0  # so that it does not depend on the processor which terms are shown
+        # Otherwise, the rounding of the processor would decide which terms are shown.
+        nats[np.abs(nats) < NEGLIGIBLE_NATS] = 0.0
     axis = {variable: k for k, variable in enumerate(family.variables)}
 
     def cells(variable: Hashable) -> list[tuple[Any, Any]]:
@@ -128,7 +132,7 @@ def family_terms(
 
 
 def _weights(family: FamilyCounts, place: tuple[Integers, ...]) -> Floats:
-    """Return the weights of cells, and those of the states of the parents in them, shape (2, cells)."""
+    """Return the weights of cells, and the weights of their joint states of the parents alone, shape (2, cells)."""
 
     def looked_up(positions: Integers, known: npt.NDArray[np.int64], weights: Floats) -> Floats:
         if not len(known):
@@ -154,19 +158,20 @@ def add_intervals(parts: Sequence[FamilyTerms], grounds: Grounds, one_class: boo
         return
     parameters = []
     for part in parts:
-        prior = grounds.smoothing_of(grounds.class_name if part.of_class else None) / prod(part.shape)
+        prior = grounds.smoothing_of(grounds.class_name if part.child_is_class else None) / prod(part.shape)
         count, of, count_against, of_against = part.counts
         rest = prior * (part.shape[0] - 1)
-        others = np.maximum(of - count, 0.0) + rest, np.maximum(of_against - count_against, 0.0) + rest  # rounding
+        # Rounding of real weights could make the differences negative.
+        others = np.maximum(of - count, 0.0) + rest, np.maximum(of_against - count_against, 0.0) + rest
         own = [count + prior, others[0], count_against + prior, others[1]]
-        parameters.append(np.stack([*own, np.full(len(count), float(part.of_class))]))
+        parameters.append(np.stack([*own, np.full(len(count), float(part.child_is_class))]))
     distinct, inverse = np.unique(np.concatenate(parameters, axis=1), axis=1, return_inverse=True)
-    a, b, other_a, other_b, of_class = distinct
+    a, b, other_a, other_b, child_is_class = distinct
     # A variable with one state has no other states: its θ is 1, and the term is 0, as with a single class.
     low, high = np.zeros(len(a)), np.zeros(len(a))
-    same = (of_class > 0) & (not one_class)
+    same = (child_is_class > 0) & (not one_class)
     low[same], high[same] = log_odds_intervals(a[same], other_a[same])
-    free = (of_class == 0) & (not one_class) & (b > 0) & (other_b > 0)
+    free = (child_is_class == 0) & (not one_class) & (b > 0) & (other_b > 0)
     low[free], high[free] = log_ratio_intervals(a[free], b[free], other_a[free], other_b[free])
     low, high = low[inverse.reshape(-1)], high[inverse.reshape(-1)]
     bounds = np.cumsum([0, *(len(part.rows) for part in parts)])

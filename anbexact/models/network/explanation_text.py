@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from anbexact.models.network.explanation import Explanation, Term
 
 WIDTH = 100
-"""Characters in a line."""
+"""Number of characters in a line."""
 MOST_TERMS = 12
-"""Terms that are printed one by one."""
+"""Maximum number of terms that are printed one by one."""
 MOST_CHARACTERS = 40
-"""Characters of a value, and of the name of a class in a heading (a third of them)."""
+"""Maximum number of characters of a value; the name of a class in a heading has at most a third of this."""
 MIDNIGHT = "T00:00:00"
+"""The time of a date, as ``isoformat`` writes it, which is not shown."""
 INTERVAL = re.compile(r"(\([^\s(),]+,) ([^\s(),]+[)\]])")
 """An interval as text, which is not broken over two lines."""
 REMARK = "Terms multiply the odds. They describe association, not cause and effect."
+"""The last line of every explanation."""
 
 
 def value_text(value: Any) -> str:
@@ -90,6 +92,7 @@ def wrapped(text: str, width: int = WIDTH, first: str = "", rest: str = "  ") ->
 
 
 def _numbers(term: Term, credible: bool, counted: bool) -> list[str]:
+    """Return the cells of a term's line: its factor, its interval if any is known, and its counts if any are."""
     cells = ["x " + factor_text(term.nats)]
     if credible:
         known = not math.isnan(term.low)
@@ -101,6 +104,7 @@ def _numbers(term: Term, credible: bool, counted: bool) -> list[str]:
 
 
 def _label(term: Term) -> str:
+    """Return the text of a term: the feature, its cell, and the cells of its parents."""
     text = str(term.feature)
     if term.state != "" or term.value is not None:
         text += f" = {cell_text(term.value, term.state)}"

@@ -31,12 +31,14 @@ LOG_TINY = -600.0
 INTERVALS_PER_BATCH = 4096
 """Terms whose intervals are computed at once."""
 TOLERANCE = 1e-4
-"""Nats to which the ends of an interval are computed."""
+"""Precision of the ends of an interval, in nats."""
 Distributions = Callable[[Floats, npt.NDArray[np.intp]], Floats]
-"""Values of distribution functions at some points, one for each of the terms in some places."""
+"""Takes one point for each of some terms, and their positions; returns the distribution functions there."""
 _NODES, _WEIGHTS = (0.5 * values for values in np.polynomial.legendre.leggauss(40))
-_NODES = _NODES + 0.5  # on (0, 1)
+_NODES = _NODES + 0.5
+"""The nodes and weights of the Gauss-Legendre rule with 40 nodes, on (0, 1)."""
 _GOLDEN = (5**0.5 - 1) / 2
+"""The golden section: by this factor, the interval of a search shrinks in each step."""
 
 
 def log_ratio_intervals(a: Floats, b: Floats, other_a: Floats, other_b: Floats) -> tuple[Floats, Floats]:
@@ -137,7 +139,7 @@ def _bounds(p: Floats, a: Floats, b: Floats, other_a: Floats, other_b: Floats) -
 
 
 def _distribution(a: Floats, b: Floats, other_a: Floats, other_b: Floats) -> Distributions:
-    """Return the distribution function of T: the mean of that of one part over quantiles of the narrower one."""
+    """Return the distribution function of T: that of its wider part, averaged over quantiles of the narrower one."""
     most, least = np.full(len(a), 0.9), np.full(len(a), 0.1)
     spread = _log_quantile(most, a, b) - _log_quantile(least, a, b)
     other_spread = _log_quantile(most, other_a, other_b) - _log_quantile(least, other_a, other_b)

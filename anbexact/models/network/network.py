@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -22,15 +22,19 @@ from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Family, Grounds
 from anbexact.models.network.posterior import Posterior
+from anbexact.models.network.sampling import sample_network
 from anbexact.models.network.table_draws import Draw, draws_of_network
 from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory, count_families
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 from anbexact.models.structure import Certificate, Structure, structure_from_dict, structure_to_dict
 from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
-from anbexact.tables.reader import Rows
+from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -120,6 +124,7 @@ class Network(JointModel, Displayed):
         """The network of conditional tables under which missing cells are summed out."""
 
     def _potentials(self) -> Potentials:
+        """Return the logarithms of the tables that depend on the class; refuse tables with zeros."""
         tables = self.summing_network.tables
         for name in class_families(self.structure):
             if not (tables[name].values > 0).all():
@@ -140,7 +145,7 @@ class Network(JointModel, Displayed):
 
     @property
     def has_table_posterior(self) -> bool:
-        """Whether the tables are posterior means of counts."""
+        """Whether the tables are means of Dirichlet posteriors."""
         return self.grounds.smoothing is not None
 
     def __repr__(self) -> str:
@@ -194,7 +199,7 @@ class TableNetwork(Network):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the structure, with the counts and how they become tables, or else with the tables, if given."""
+        """Return the structure, and the counts with the rule for the tables; or the tables, if these were given."""
         if self.counts is None or self.estimation is None:
             positions = self.vocabulary.positions
             return {**super().to_dict(), "tables": [table.to_dict(positions) for table in self.tables.values()]}
@@ -250,7 +255,7 @@ class TableNetwork(Network):
 
     @property
     def grounds(self) -> Grounds:
-        """The counts, and the smoothing of posterior means."""
+        """The counts and, if the tables are posterior means, their smoothing."""
         if self.counts is None or self.estimation is None:
             note = "Counts and intervals are not available: the tables of this network were given, not estimated."
             return Grounds(None, None, note)
@@ -286,6 +291,18 @@ class TableNetwork(Network):
     def to_network(self) -> TableNetwork:
         """Return this network."""
         return self
+
+    def sample(
+        self,
+        n: int,
+        evidence: Mapping[Hashable, Any] | None = None,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        missing: bool = False,
+        reader: Reader | None = None,
+    ) -> pd.DataFrame:
+        """Return rows drawn from the network, given the values of some variables; see :meth:`Model.sample`."""
+        return sample_network(self, n, evidence, random_state, missing, reader)
 
     def counted(self) -> TableNetwork:
         """Return this network."""
@@ -329,7 +346,9 @@ class TableNetwork(Network):
         return self._with(count_families(table, self.structure), self.estimation)
 
     def without_rows(self) -> TableNetwork:
-        """Return the network with all counts 0: its tables are those of the prior.
+        """Return the network with all counts 0, so that its tables are the means of the prior.
+
+        It has no records of training values either, since these reveal values of the rows.
 
         Raises
         ------
@@ -337,12 +356,15 @@ class TableNetwork(Network):
             If the network has no counts.
         """
         if self.counts is None or self.estimation is None:
-            raise ValueError("the tables of this network were given, not estimated from counts")
+            raise ValueError(
+                "there are no rows to leave out: the tables of this network were given, not estimated from counts"
+            )
         counts = {
             name: replace(own, cells=own.cells[:0], weights=own.weights[:0]) for name, own in self.counts.items()
         }
         structure = Structure.given(self.structure.class_name, self.structure.parents, 0.0)
-        return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, self.estimation)
+        vocabulary = replace(self.vocabulary, records={})  # which hold values of the rows
+        return TableNetwork.from_counts(vocabulary, structure, counts, self.cut_points, self.estimation)
 
     def merge(self, other: TableNetwork) -> TableNetwork:
         """Return the network of the rows of both, which were counted separately.
@@ -357,7 +379,9 @@ class TableNetwork(Network):
             follow from counts.
         """
         if self.counts is None or self.estimation is None or other.counts is None or other.estimation is None:
-            raise ValueError("networks whose tables were given, not estimated from counts, cannot be merged")
+            raise ValueError(
+                "networks whose tables were given, not estimated from counts, cannot be merged: fit them to rows"
+            )
         pairs = {
             "variables": (self.vocabulary.names, other.vocabulary.names),
             "states": (self.vocabulary, other.vocabulary),
@@ -374,7 +398,7 @@ class TableNetwork(Network):
         return self._with(other.counts, self.estimation)
 
     def _with(self, added: Counts, estimation: Estimation) -> TableNetwork:
-        """Return the network with counts added."""
+        """Return the network with counts added; its score is that of all rows."""
         assert self.counts is not None
         if scores_structures(estimation.score):
             raise ValueError(
@@ -392,13 +416,13 @@ class TableNetwork(Network):
 
 
 def read_structure(described: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
-    """Return the structure of a network that was described."""
+    """Return the structure that the description of a network contains."""
     with reading("structure"):
         return structure_from_dict(mapped(described["structure"]), vocabulary)
 
 
 def check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
-    """Refuse families that are not those of a structure, one of every variable."""
+    """Refuse families unless they are those of a structure, one for each variable."""
     parents = {family.name: family.parents for family in families}
     if parents.keys() != structure.parents.keys() or len(parents) < len(families):
         raise ValueError("not every variable has a table and a place in the structure")

@@ -30,11 +30,11 @@ from anbexact.tables.vocabulary import CodeArray
 
 Logs = npt.NDArray[np.float64]
 WORK_PER_THREAD = 2_000_000
-"""Minimum number of additions (rows * families * classes) for which a separate thread is worthwhile."""
+"""Number of additions (rows times families times classes) for which a further thread is worthwhile."""
 MOST_STATES = 32
 """Number of joint states of hidden features up to which they are summed one by one, which is faster than planning."""
 ROWS_TO_PART = 256
-"""Minimum number of rows for processing complete rows separately, in blocks."""
+"""Minimum number of rows for which complete and incomplete rows are processed separately."""
 
 
 class ClassPosterior(Protocol):
@@ -54,13 +54,13 @@ class ClassPosterior(Protocol):
 class _Family:
     """ln of a conditional table: axes (*features, class); ``child`` is a feature, or -1 for the class.
 
-    ``of_class`` is whether the values differ between classes.
+    ``depends_on_class`` is whether the table contains the class; otherwise, its values are repeated for every class.
     """
 
     child: int
     features: tuple[int, ...]
     logs: Logs
-    of_class: bool
+    depends_on_class: bool
 
 
 class Posterior:
@@ -136,7 +136,7 @@ class Posterior:
         for family in families:
             logs = values[start : start + family.logs.size].reshape(family.logs.shape)
             logs[...] = family.logs
-            self._families.append(_Family(family.child, family.features, logs, family.of_class))
+            self._families.append(_Family(family.child, family.features, logs, family.depends_on_class))
             start += logs.size
         steps = [
             prod(family.logs.shape[k + 1 : -1]) for family in self._families for k in range(len(family.features))
@@ -184,6 +184,7 @@ class Posterior:
         return self._evaluate(codes, PROBABILITY, n_jobs)
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        """Return the result of rows in a form of the kernels; complete and incomplete rows take different paths."""
         if codes.min(initial=0) >= 0:
             out = self._complete(codes, form, n_jobs)
         elif codes.shape[1] < ROWS_TO_PART or (incomplete := (codes < 0).any(axis=0)).all():
@@ -244,7 +245,7 @@ class Posterior:
     def _elimination(self) -> Elimination:
         """The elimination that sums over missing cells; the class is the last variable."""
         class_code = len(self._arities)
-        scopes = [(*family.features, *[class_code] * family.of_class) for family in self._families]
+        scopes = [(*family.features, *[class_code] * family.depends_on_class) for family in self._families]
         strides = [
             [prod(family.logs.shape[k + 1 :]) for k in range(len(scope))]
             for family, scope in zip(self._families, scopes, strict=True)
@@ -263,7 +264,7 @@ class Posterior:
 
 
 def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:
-    """Return the variables with parents before children, and the class last (it is never summed over)."""
+    """Return the features with parents before children, then the class, which is never summed over."""
     features = {
         name: [parent for parent in table.parents if parent != class_name]
         for name, table in tables.items()

@@ -50,7 +50,7 @@ def cell_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) -> Tabl
 def _tables(
     densities: Mapping[Hashable, FamilyDensity], found: Mapping[Hashable, tuple[Levels, Floats]], axes: Axes
 ) -> Tables:
-    """Return densities at some levels, one function for every family, as tables on the finest of these levels."""
+    """Return densities at some levels, one for each family, as tables on the finest level of every variable."""
     finest = finest_levels(densities, {name: levels for name, (levels, _) in found.items()})
     sizes = [8 * prod(axes.shape(d.variables, [finest[v] for v in d.variables])) for d in densities.values()]
     needed = sum(sizes) + 2 * max(sizes)

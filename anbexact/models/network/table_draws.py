@@ -20,11 +20,11 @@ from anbexact.models.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
 
 SmoothingOf = Callable[[Hashable], float]
-"""The equivalent sample size of a variable's table."""
+"""Takes a variable, and returns the equivalent sample size of its table."""
 
 
 def same_smoothing(ess: float) -> SmoothingOf:
-    """Return one equivalent sample size for the tables of all variables."""
+    """Return a function that returns the same equivalent sample size for the tables of all variables."""
     return lambda name: ess  # noqa: ARG005  # whatever the variable
 
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from anbexact.models.network.network import Network
 
 VALUES_PER_BATCH = 1 << 24
-"""Probabilities that are kept at once: draws times rows times classes (128 MB)."""
+"""Maximum number of probabilities in memory: draws times rows times classes (128 MB)."""
 DRAWS = 1000
-"""Draws behind the intervals of explained probabilities."""
+"""Number of draws for the intervals of explained probabilities."""
 LEAST_PROBABILITY = 1e-300
-"""Smaller draws are rounded up to this, so that their logarithms are finite."""
+"""Smaller draws are replaced by this number, so that their logarithms are finite."""
 
 
 class Wanted(NamedTuple):
@@ -112,8 +112,9 @@ def intervals_of_draws(
     ----------
     vocabulary : Vocabulary
         The variables.
-    drawn_from : sequence of (Counts, float)
-        For every draw, the counts of the families of its network, and the equivalent sample size by variable.
+    drawn_from : sequence of (Counts, callable)
+        For every draw, the counts of the families of its network, and a function that returns the equivalent sample
+        size of the table of a variable.
     codes, mass, random_state, n_jobs
         As for :func:`probability_intervals`.
     """
@@ -165,8 +166,8 @@ def drawn_tables(counts: Counts, smoothing_of: SmoothingOf, rng: np.random.Gener
 def _drawn_table(counts: FamilyCounts, smoothing: float, rng: np.random.Generator) -> ConditionalTable:
     """Return a table drawn from its posterior.
 
-    A Gamma(a) variable is a Gamma(a + 1) variable times the a-th root of a uniform one, which has a logarithm for the
-    smallest a.
+    A Gamma(a) variable is a Gamma(a + 1) variable times the a-th root of a uniform one. Computed in this way, its
+    logarithm is finite even for the smallest a.
     """
     a = counts.dense() + smoothing / prod(counts.shape)
     logs = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a

@@ -11,7 +11,7 @@ import numpy as np
 from anbexact._runtime.json_values import register_object
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.tables.cuts import PartitionRule, QuantilePartition
-from anbexact.tables.cuts.continuous import continuous_columns, discretise, numbers_of, refuse_infinite
+from anbexact.tables.cuts.continuous import as_states, continuous_columns, numbers_of, refuse_infinite
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.reading import read_column, read_columns
 from anbexact.tables.missing import missing_cells, refuse_missing_class
@@ -23,7 +23,7 @@ from anbexact.tables.text_columns import as_meant
 @register_object
 @dataclass(frozen=True)
 class UniversalMeasure:
-    """Settings of a universal measure: the partition of each continuous column, and the levels.
+    """Settings of a universal measure: how continuous columns are partitioned, and the levels.
 
     See :class:`~anbexact.scores.Universal` for the measure.
 
@@ -105,7 +105,7 @@ class UniversalMeasure:
         cells = missing_cells(columns, target, weights, categories, handle_missing, measured)
         score = self.fit(columns, weights * ~cells.incomplete, categories or {}, measured)
         cut_points = {name: partition.finest for name, partition in score.partitions.items()}
-        own = [discretise(column, cut_points) for column in columns]
+        own = as_states(columns, weights, cut_points)
         table = table_from_columns(
             own, target, weights, categories=categories, handle_missing=handle_missing, measured=measured
         )
@@ -133,7 +133,9 @@ class UniversalMeasure:
             )
         twice = [name for name in self.partitions if name in declared]
         if twice:
-            raise ValueError(f"column {twice[0]!r} has declared states and a partition: leave out one of them")
+            raise ValueError(
+                f"column {twice[0]!r} has declared states and a partition: leave it out of one of the two"
+            )
         continuous = [column for column in columns if column.name in measured]
         refuse_infinite(continuous, weights > 0)
         levels = most_levels(1, float(weights.sum())) if self.levels is None else self.levels

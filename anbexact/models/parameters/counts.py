@@ -82,7 +82,7 @@ class FamilyCounts:
         Raises
         ------
         ValueError
-            If the counts do not fit the numbers of states, which ``arity`` has for every variable.
+            If the counts do not fit the numbers of states, which ``arity`` returns for every variable.
         """
         name, *parents = (names[j] for j in references(described["variables"], len(names)))
         shape = tuple(arity(variable) for variable in (name, *parents))
@@ -106,7 +106,7 @@ def memory_needed(sizes: Iterable[int]) -> int:
 
 
 def check_tables_fit(sizes: Mapping[Hashable, int], structure: Structure, advice: str) -> None:
-    """Refuse conditional tables, of these sizes in bytes, that do not fit into memory; `advice` ends the message."""
+    """Refuse conditional tables of these sizes in bytes if memory is too small; ``advice`` ends the message."""
     needed = memory_needed(sizes.values())
     if needed > available_memory():
         largest = max(sizes, key=sizes.__getitem__)
@@ -121,7 +121,7 @@ def check_memory(n_cells: int) -> None:
     """Refuse tables of more cells than fit into memory."""
     if 8 * n_cells > available_memory():
         raise ValueError(
-            f"the tables take {human_bytes(8 * n_cells)}, and {human_bytes(available_memory())} is available"
+            f"the tables need {human_bytes(8 * n_cells)}, but only {human_bytes(available_memory())} is available"
         )
 
 

@@ -24,7 +24,7 @@ from anbexact.models.parameters.counts import FamilyCounts
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 
 MOST_STATES = 10_000
-"""Number of joint states up to which all are counted; beyond, only those that occur."""
+"""Number of joint states up to which all are counted; if there are more, only those that occur."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Strengths:
     Attributes
     ----------
     of_variables : mapping
-        m_0, m_1, ... of every variable, above 0, in rows: one for every number of parents up to its own.
+        m_0, m_1, ... of every variable, in units of rows, above 0: one for each number of parents from 0 to its own.
     exponent : float
         γ, by which m grows with the number of states that occur.
     """

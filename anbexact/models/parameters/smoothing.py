@@ -23,16 +23,16 @@ best."""
 N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
 """Numbers of equivalent sample sizes that are tried on held-out rows: up to the total weight, and above it."""
 BEYOND_REPETITIONS = 30
-"""Factor by which an equivalent sample size may exceed the total weight times the number of features, where the
-frequencies of the classes predict better than with less."""
+"""If the frequencies of the classes predict better than tables, equivalent sample sizes are tried up to this many
+times the total weight times the number of features."""
 CLASS_SMOOTHING = 1.0
-"""Equivalent sample size of the table of the class where more smoothing would draw the probabilities of the classes
-towards each other."""
+"""Equivalent sample size of the table of the class where a larger one, of the other tables, would draw the
+probabilities of the classes towards each other."""
 TO_FREQUENCIES = 10_000
-"""The same factor where the table of the class has an equivalent sample size of its own: with that much smoothing,
-features count so little that the class frequencies are predicted."""
+"""Used in place of `BEYOND_REPETITIONS` if the table of the class has an equivalent sample size of its own: with that
+much smoothing, features count so little that the class frequencies are predicted."""
 MOST_PREDICTED = 100_000
-"""Maximum number of distinct rows that are predicted; if there are more, this many are, at even distances."""
+"""Maximum number of distinct rows to be predicted; of more rows, evenly spaced ones are taken."""
 BLOCK_CELLS = 1 << 22
 """Rows times classes that are processed at a time."""
 
@@ -108,8 +108,8 @@ class LeaveOneOut:
     Leaving a row (x, c) out lowers the counts of its own cells by 1, so nothing has to be fitted again. With
     ``P₋(c, x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds
     ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠ c} P(c', x)]``; families without the class cancel. Where a cell weighs less
-    than 1, all of its weight is left out. If there are more than 100,000 distinct rows, that many are predicted, at
-    even distances in their lexicographic order; all rows are counted.
+    than 1, all of its weight is left out. Of more than 100,000 distinct rows, that many are predicted, evenly spaced
+    in lexicographic order; all rows are counted.
 
     Parameters
     ----------
@@ -160,6 +160,7 @@ class LeaveOneOut:
 
 
 def _with_class_ess(families: Sequence[Family], ess: float) -> list[Family]:
+    """Return the families; a class without parents gets an equivalent sample size of its own."""
     return [replace(family, own_ess=ess) if family.given is None else family for family in families]
 
 
@@ -192,7 +193,7 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
 
 
 def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float, float | None, float]:
-    """Return the best equivalent sample size above the total weight W, that of the class's table, and their value.
+    """Return the best equivalent sample size above the total weight W, the class's own, and their log likelihood.
 
     If features repeat each other, the conditional likelihood can have two maxima. At the one below W, the network
     counts repeated evidence as new; at the one between W and 30 n W, for n features, smoothing weakens all evidence.
@@ -203,7 +204,7 @@ def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float
     Returns
     -------
     (float, float or None, float)
-        The equivalent sample size of all tables, or of all but that of the class; 1, or None if the table of the
+        The equivalent sample size of all tables, or of all but the table of the class; 1, or None if the table of the
         class has no value of its own; and the conditional log likelihood in nats, total.
     """
     found = []
@@ -228,6 +229,7 @@ class HeldOut:
     """
 
     def __init__(self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure) -> None:
+        # Held-out rows are included so that their joint states are numbered; with weight 0, they do not count.
         codes = np.asfortranarray(np.concatenate([learned.codes, held_out.codes]))
         weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
         self._families = class_families(replace(learned, codes=codes, weights=weights), structure)
@@ -268,7 +270,7 @@ def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: i
 def second_held_out_smoothing(
     folds: Sequence[HeldOut], most: float, n_features: int
 ) -> tuple[float, float | None, float]:
-    """Return the same for held-out rows, from ``most`` on; see :func:`second_smoothing`."""
+    """Return the result of :func:`second_smoothing` for held-out rows; equivalent sample sizes start at ``most``."""
     found = []
     for own, factor in ((None, BEYOND_REPETITIONS), (CLASS_SMOOTHING, TO_FREQUENCIES)):
         parts = folds if own is None else [fold.with_class_ess(own) for fold in folds]

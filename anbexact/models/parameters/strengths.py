@@ -18,18 +18,19 @@ from anbexact.models.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 CENTRE, SPREAD = 5.0, 4.0
-"""Prior of the mean of ln m at each depth: normal around ln 5 with this standard deviation."""
+"""Prior of the mean of ln m at each depth: normal around ln `CENTRE` with standard deviation `SPREAD`."""
 SPREAD_OF_VARIABLES = 0.5
 """Standard deviation of ln m of the variables around that mean."""
 EXPONENT, SPREAD_OF_EXPONENT, MOST_EXPONENT = 1.0, 1.5, 6.0
-"""Prior of the exponent: normal around the first with the second as standard deviation, between 0 and the third."""
+"""Prior of the exponent: normal around the first number, with the second as its standard deviation, and between 0 and
+the third."""
 LEAST, MOST = 0.01, 10_000.0
 """Bounds of exp(μ_d), μ_d being the mean of ln m at depth d."""
 MOST_DIFFERENCE = 3.0
 """Largest difference of ln m of a variable from the mean."""
 MOST_CELLS = 4_000_000
-"""Maximum number of held-out rows times classes times levels, over all folds of a split; if there are more, only some
-rows are predicted, at even distances."""
+"""Maximum number of held-out rows times classes times levels, over all folds of a split; of more rows, evenly spaced
+ones are predicted."""
 DENSE_STATES = 50
 """Maximum number of joint states per observed cell for which all are counted; if there are more, only those that
 occur."""
@@ -37,7 +38,8 @@ MOST_STEPS = 200
 """Maximum number of steps of the search for the best strengths, which usually takes 20; little is lost if it is cut
 off."""
 PRECISION = 1e-5
-"""Share of the loss by which a step must lower it; held-out rows cannot distinguish strengths any better."""
+"""The search ends when a step lowers the loss by less than this share of it: held-out rows cannot distinguish
+strengths any better."""
 
 
 class HeldOutHierarchy:
@@ -160,8 +162,8 @@ def _states_that_occur(asked: Positions, cells: Positions, n_states: int, arity:
 def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repetitions: int = 1) -> Strengths:
     """Return the strengths with the highest conditional log likelihood of held-out rows, minus a penalty.
 
-    The penalty is that of a hierarchical prior: ``ln m`` of a variable at depth d is normal around a mean μ_d of its
-    own, with standard deviation `SPREAD_OF_VARIABLES`, and μ_d is normal around ln `CENTRE` with `SPREAD`. The
+    The penalty follows from a hierarchical prior: ``ln m`` of a variable at depth d is normal around a mean μ_d of
+    its own, with standard deviation `SPREAD_OF_VARIABLES`, and μ_d is normal around ln `CENTRE` with `SPREAD`. The
     exponent is normal around `EXPONENT` with `SPREAD_OF_EXPONENT`. The objective, over m, μ and γ, is
 
     ``1/R Σ_t w_t ln P(c_t | x_t; m, γ) - Σ_d (μ_d - ln 5)² / (2 · 4²) - Σ_id (ln m_id - μ_d)² / (2 · 0.5²)

@@ -105,7 +105,9 @@ class ConditionalTable:
     def check(self) -> None:
         """Refuse values that are not probabilities."""
         if not ((self.values >= 0).all() and np.allclose(self.values.sum(axis=0), 1, rtol=0, atol=1e-6)):
-            raise ValueError(f"the table of {self.name!r} does not contain probabilities")
+            raise ValueError(
+                f"the table of {self.name!r} does not contain probabilities, numbers of 0 or more whose sum is 1"
+            )
 
 
 Tables = dict[Hashable, ConditionalTable]
@@ -197,8 +199,8 @@ def friedman_tables(counts: Mapping[Hashable, FamilyCounts], pseudo: float = 5.0
 
     ``θ_ijk = (N_ijk + N₀ p_ik) / (N_ij + N₀)``, where p_ik is the share of the weight of the rows in which the
     variable has state k. A parent configuration without rows gets p_i; a state without any row gets probability 0, so
-    some rows may be impossible under the network. The table of a variable without parents is p_i for any N₀. Counts
-    without rows give p_i the uniform distribution.
+    some rows may be impossible under the network. The table of a variable without parents is p_i for any N₀. Without
+    any rows, p_i is uniform.
 
     Parameters
     ----------

@@ -17,7 +17,8 @@ from anbexact.models.pool.weights import finite_logs
 from anbexact.tables.reader import Rows
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
-NOTE = "Pooled terms have no counts and intervals: every member has its own states."
+NOTE = "Pooled terms have no counts and no intervals, because every member has its own states."
+"""What an explanation says about counts and intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ def explain_pool(
     label: Any = None,
     against: Any = None,
 ) -> Explanations:
-    """Explain every row: log odds of a pool as a sum of terms, each the weighted sum of the members' terms.
+    """Explain every row: its log odds as a sum of terms, each a weighted sum of terms of the members.
 
     Members with the same features in a family share a term, regardless of their cut points and of the direction of
     the arcs between these features.
@@ -118,8 +119,8 @@ def _parts(
 ) -> list[FamilyTerms]:
     """Return the terms of all families, and of members as a whole.
 
-    A member is a single term if it has no families, and in rows where its probabilities contain zeros: its terms are
-    then infinite there, while the pool counts its log odds as finite.
+    A member is a single term if it has no families, and in rows where some of its probabilities are 0: its own terms
+    are infinite there, whereas the pool limits its log odds (see :func:`~anbexact.models.pool.weights.finite_logs`).
     """
     c = vocabulary.class_name
     n_rows = len(compared[0])
@@ -145,7 +146,7 @@ def _parts(
             logs = finite_logs(member.log_posterior)
             odds = logs[place, compared[0][place]] - logs[place, compared[1][place]]
             labels = f"({member.name})", [None] * len(place), [""] * len(place), [""] * len(place)
-            opaque.append(_part(place, labels, member.weight * odds, of_class=False))
+            opaque.append(_part(place, labels, member.weight * odds, child_is_class=False))
     known = dict(zip(vocabulary.features, rows.codes.tolist(), strict=True))
     return [
         *(_of_family(rows, key, children[key], of_key, known, (vocabulary, hidden)) for key, of_key in nats.items()),
@@ -161,7 +162,7 @@ def _of_family(
     codes: Mapping[Hashable, Sequence[int]],
     shown: tuple[Vocabulary, Bools],
 ) -> FamilyTerms:
-    """Return the term of a family, of the rows in which no member lacks one of its cells."""
+    """Return the term of a family, for the rows in which every member knows all of its cells."""
     vocabulary, hidden = shown
     features = vocabulary.features
     places = [j for j, name in enumerate(features) if name in key]
@@ -178,9 +179,10 @@ def _of_family(
     else:
         cells = [cell(child, t) for t in seen.tolist()]
         labels = child, [value for value, _ in cells], [state for _, state in cells], given
-    return _part(seen, labels, nats[seen], of_class=child == vocabulary.class_name)
+    return _part(seen, labels, nats[seen], child_is_class=child == vocabulary.class_name)
 
 
-def _part(rows: Integers, labels: Any, nats: Floats, *, of_class: bool) -> FamilyTerms:
+def _part(rows: Integers, labels: Any, nats: Floats, *, child_is_class: bool) -> FamilyTerms:
+    """Return terms without counts and intervals."""
     blank = np.full((6, len(rows)), np.nan)
-    return FamilyTerms(rows, labels, nats, blank[:4], (), of_class, blank[4], blank[5])
+    return FamilyTerms(rows, labels, nats, blank[:4], (), child_is_class, blank[4], blank[5])

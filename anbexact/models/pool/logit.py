@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class PooledLogit(LogitPosterior):
     """The multinomial logistic regression with the class posterior of a logarithmic pool of networks.
 
-    Its terms are those of the union of the members' families, on states that refine those of all members. For
-    complete rows its posterior is that of the pool. Missing cells are summed out under :meth:`to_network`, one
+    It has the terms of the union of the members' families, on states that refine those of all members. For complete
+    rows, it has the posterior of the pool. Missing cells are summed out under :meth:`to_network`, one
     network with this posterior, whereas in the pool every member sums them out under its own.
 
     Parameters
@@ -55,7 +55,7 @@ class PooledLogit(LogitPosterior):
         self.structure = closed_structure(potentials, network.structure.class_name, self._arities)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what the model is made of."""
+        """Pickle the arguments of the constructor; the structure follows from them."""
         return type(self), (self.network, self.origin, self.potentials)
 
     @cached_property
@@ -68,7 +68,7 @@ class PooledLogit(LogitPosterior):
 
     @property
     def n_parameters(self) -> int:
-        """Number of coefficients: terms times classes other than the first."""
+        """Number of coefficients: the number of terms times the number of classes minus one."""
         return count_terms(self._sets, self._arities) * (len(self.classes_) - 1)
 
     @cached_property
@@ -109,7 +109,7 @@ class PooledLogit(LogitPosterior):
     def _closed(self) -> LogitModel:
         spread = spread_over(self.potentials, self.structure, self._arities)
         network = LogitModel(self.network, self.origin, spread, self.structure).to_network()
-        return LogitModel(network, self.origin, spread)  # of this posterior, to sum out missing cells
+        return LogitModel(network, self.origin, spread)  # missing cells are summed out under this network
 
     def to_network(self) -> TableNetwork:
         """Return one network with the posterior of the pool, after :meth:`close`.
@@ -127,12 +127,12 @@ class PooledLogit(LogitPosterior):
 
     @property
     def summing_network(self) -> TableNetwork:
-        """The network, of this posterior, under which hidden cells are summed out."""
+        """The network with this posterior, under which missing cells are summed out."""
         return self.to_network()
 
     @property
     def summed_families(self) -> list[tuple[Hashable, Family]]:
-        """The families, whose terms are the explanation of a row."""
+        """The families whose terms explain a row, each with its variable."""
         c = self.structure.class_name
         found: list[tuple[Hashable, Family]] = []
         for potential in self.potentials:
@@ -147,8 +147,8 @@ class PooledLogit(LogitPosterior):
     def _check_size(self) -> None:
         if self.n_parameters > MANY_COEFFICIENTS:
             raise ValueError(
-                f"the model has {self.n_parameters:,} coefficients, too many to list. predict_proba and to_network "
-                "do not need them."
+                f"the model has {self.n_parameters:,} coefficients, too many to list (the limit is "
+                f"{MANY_COEFFICIENTS:,}). predict_proba and to_network do not need them"
             )
 
     def __repr__(self) -> str:

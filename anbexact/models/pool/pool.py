@@ -56,7 +56,7 @@ class PoolMember:
 class Pool(Model):
     """A logarithmic pool: ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``.
 
-    Its codes are those of all members, one below the other: shape (features of all members, rows).
+    Its codes are the codes of all members, one below the other: shape (features of all members, rows).
 
     Attributes
     ----------
@@ -81,14 +81,14 @@ class Pool(Model):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Names and states of all variables: the common states of the members, or else those of the first one."""
+        """Names and states of all variables: the members' common states, or else the states of the first member."""
         return self._source.vocabulary
 
     @property
     def cut_points(self) -> Mapping[Hashable, Cuts]:
-        """Cut points of every column that was discretised: those of all members, if these have common states.
+        """Cut points of every column that was discretised.
 
-        Otherwise, they are those of the first member.
+        They are the cut points of all members if these have common states, else those of the first member.
         """
         return self._source.cut_points
 
@@ -99,13 +99,13 @@ class Pool(Model):
 
     @property
     def n_parameters(self) -> int:
-        """Number of parameters of all members, plus one per member for its weight, plus the classes minus one."""
+        """Number of parameters of all members, plus the number of weights, plus the number of classes minus one."""
         own = len(self.members) + len(self.biases) - 1
         return own + sum(member.model.n_parameters for member in self.members)
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Those of all members, plus one per member for its weight, plus the classes minus one for the biases."""
+        """Degrees of freedom of all members, plus the number of weights, plus the number of classes minus one."""
         of_members = sum(member.model.degrees_of_freedom for member in self.members)
         return of_members + len(self.members) + len(self.biases) - 1
 
@@ -115,7 +115,7 @@ class Pool(Model):
 
     @property
     def n_codes(self) -> int:
-        """Number of codes of a row, those of all members."""
+        """Number of codes of a row, over all members."""
         return sum(member.model.n_codes for member in self.members)
 
     def log_posteriors(self, codes: CodeArray) -> Floats:
@@ -170,7 +170,7 @@ class Pool(Model):
         return explain_pool(rows, explained, pooled, self.vocabulary, label, against)
 
     def facts(self) -> dict[str, Any]:
-        """Return members and weights, and what is added to the log odds of every class."""
+        """Return the cut points, the members with their weights, the biases and the ridge."""
         weights = {member.name: member.weight for member in self.members}
         members = pd.DataFrame({"weight": weights}).rename_axis("member")
         classes = self.members[0].model.vocabulary.classes.tolist()
@@ -187,14 +187,20 @@ class Pool(Model):
         return self.to_logit()
 
     def on_common_states(self) -> Origin:
-        """Return the network on the common states of the members; refuse a pool without common states."""
+        """Return the network on the common states of the members.
+
+        Raises
+        ------
+        ValueError
+            If there are no such states; the message names a column that members read differently.
+        """
         if self.common is None:
             common_refinement([member.model.coding for member in self.members])
             raise ValueError("the members of this pool have no common states")
         return self.common
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the weights, the biases and the ridge; members and common states are not part of it."""
+        """Return the weights, the biases and the ridge; a file stores members and common states separately."""
         return self.weights.to_dict()
 
     def to_logit(self) -> PooledLogit:
@@ -205,6 +211,7 @@ class Pool(Model):
         return PooledLogit(network, origin, union_of_terms(terms, self.biases, network.coding))
 
     def _terms(self, member: PoolMember) -> MemberTerms:
+        """Return the contribution of a member; refuse one that is not a network."""
         try:
             return MemberTerms(member.weight, member.model.coding, member.model.to_potentials())
         except TypeError as error:

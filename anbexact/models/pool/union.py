@@ -17,7 +17,7 @@ from anbexact.models.pool.weights import shares
 from anbexact.models.structure import Structure
 
 ARRAYS_AT_ONCE = 3
-"""Arrays of the size of a family that are held while it is made."""
+"""Number of temporary arrays of the size of a potential that exist while it is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def closed_structure(potentials: Potentials, class_name: Hashable, shape: Mappin
     """Return a graph in which every potential lies within a family, and the parents of every feature are adjacent.
 
     The class is a parent of every feature. Features are eliminated one after the other, the one whose neighbours have
-    the fewest joint states first; these become its parents, and each other's neighbours.
+    the fewest joint states first; its neighbours become its parents, and neighbours of each other.
 
     Parameters
     ----------
@@ -150,5 +150,5 @@ def _check_memory(
         raise MemoryError(
             f"{what} would need {human_bytes(needed)}, most of it for the {prod(shape[v] for v in largest):,} joint "
             f"states of {', '.join(map(str, largest))}, on the common refinement of the members' cut points. Pool "
-            "members with fewer parents or intervals; the pool itself predicts without it"
+            "members with fewer parents or intervals; predict and explain of the pool do not need this"
         )

@@ -4,8 +4,8 @@
 
     Σ_t v_t ln P(c_t | x_t) - λ/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]
 
-for rows of weight v_t, where the centre p adds up to 1 and favours members that predict well by themselves; see
-:func:`prior_centre`. The logarithm of a sum of exponentials of linear functions is convex, and the
+for rows of weight v_t, where p, the centre of the prior, adds up to 1 and favours members that predict well by
+themselves; see :func:`prior_centre`. The logarithm of a sum of exponentials of linear functions is convex, and the
 ridge makes the maximum unique. The biases b sum to 0 at the maximum.
 """
 
@@ -26,14 +26,15 @@ from anbexact._runtime.json_values import decode, encode
 LEAST_LOG = -700.0
 """The logarithm that is used for a probability that is 0, or too small for a float."""
 RIDGES = tuple(10.0 ** (k / 2) for k in range(11))
-"""Precisions of the prior of the weights to choose from."""
+"""Precisions of the prior of the weights to choose from: from 1 to 100,000, two for each power of ten."""
 MOST_STEPS = 200
+"""Maximum number of Newton steps of a fit."""
 STATIONARY = 1e-10
-"""Squared Newton decrement per unit of weight at the end of a fit."""
+"""Squared Newton decrement per unit of weight at which a fit ends."""
 SUFFICIENT = 1e-4
-"""Share of the promised decrease that a step must bring."""
+"""Share of the decrease predicted by the gradient that a step must achieve (Armijo's rule)."""
 NEAR_BOUND = 1e-9
-"""Weight below which a member whose weight would fall is fixed at 0."""
+"""Weight up to which a member is fixed at 0 if its weight would fall."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +58,8 @@ class HeldOutLogs:
     @property
     def log_likelihood_of_frequencies(self) -> float:
         """Σ_t v_t ln of the share of class c_t in these rows; total in nats."""
-        of_classes = np.bincount(self.codes, self.weights)
-        return float(xlogy(of_classes, of_classes).sum() - xlogy(self.weights.sum(), self.weights.sum()))
+        class_weights = np.bincount(self.codes, self.weights)
+        return float(xlogy(class_weights, class_weights).sum() - xlogy(self.weights.sum(), self.weights.sum()))
 
     @classmethod
     def together(cls, parts: Sequence[HeldOutLogs]) -> HeldOutLogs:
@@ -113,7 +114,7 @@ class PoolWeights:
         with reading("weights"):
             weights = numbers(listed(described["weights"], n_members))
             if not (weights >= 0).all():
-                raise ValueError("a weight is below 0")
+                raise ValueError(f"a weight is below 0: {float(weights.min())!r}")
         with reading("biases"):
             biases = numbers(listed(described["biases"], n_classes))
         with reading("ridge"):
@@ -126,8 +127,8 @@ class PoolWeights:
 
     def log_likelihood(self, held_out: HeldOutLogs) -> float:
         """Return Σ_t v_t ln P(c_t | x_t); total in nats."""
-        of_class = self.log_posterior(held_out.logs)[np.arange(len(held_out.codes)), held_out.codes]
-        return float(held_out.weights @ of_class)
+        true_class_logs = self.log_posterior(held_out.logs)[np.arange(len(held_out.codes)), held_out.codes]
+        return float(held_out.weights @ true_class_logs)
 
 
 def shares(weights: Floats) -> Floats:
@@ -142,7 +143,7 @@ def finite_logs(logs: Floats) -> Floats:
 
 
 def prior_centre(held_out: HeldOutLogs) -> Floats:
-    """Return the weights around which those of a pool are shrunk, shape (members,); they add up to 1.
+    """Return the centre p of the prior of the weights, shape (members,); its elements add up to 1.
 
     ``p_m ∝ exp(-2 √N (ℓ_m - min ℓ))``, where ℓ_m is the log loss of a member, in nats per row, and N the weight of
     the rows. These are the likelihoods of the members on held-out rows to the power 2/√N, because the difference of
@@ -152,8 +153,8 @@ def prior_centre(held_out: HeldOutLogs) -> Floats:
     total = float(held_out.weights.sum())
     if total <= 0:
         return np.full(n_members, 1.0 / n_members)
-    of_truth = finite_logs(held_out.logs)[np.arange(len(held_out.codes)), :, held_out.codes]
-    losses = -(held_out.weights @ of_truth) / total
+    true_class_logs = finite_logs(held_out.logs)[np.arange(len(held_out.codes)), :, held_out.codes]
+    losses = -(held_out.weights @ true_class_logs) / total
     shares = np.exp(-2 * np.sqrt(total) * (losses - losses.min()))
     return np.asarray(shares / shares.sum())
 
@@ -193,7 +194,7 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
         if -float(gradient @ step) <= STATIONARY * problem.weight_sum:
             break
         size = 1.0
-        while size > 1e-12:
+        while size > 1e-12:  # below, rounding hides any decrease
             tried = _projected(point + size * step, bounded)
             if problem.value(tried) <= value + SUFFICIENT * float(gradient @ (tried - point)):
                 break
@@ -211,8 +212,7 @@ def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
     """Return the Laplace approximation of the log evidence of a precision, at the weights that were fitted with it.
 
     ``-F(w, b) + (d ln λ - ln |H|) / 2``, where F is minus the penalised log likelihood, H its Hessian, and both the
-    determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant that
-    depends on none of these.
+    determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant.
     """
     n_members = len(found.weights)
     point = np.concatenate([found.weights, found.biases])
@@ -224,15 +224,16 @@ def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
 
 
 def fit_pool(held_out: HeldOutLogs, ridges: Sequence[float] = RIDGES) -> PoolWeights:
-    """Return the weights and biases under the precision with the highest evidence, the largest of equal ones.
+    """Return the weights and biases under the precision with the highest evidence; of equally good ones, the largest.
 
-    With few rows, cross-validation over the folds would choose the precision by chance.
+    The precision is not cross-validated: with few rows, chance would decide.
     """
     fits = [fit_weights(held_out, ridge) for ridge in sorted(ridges, reverse=True)]
     return max(fits, key=lambda found: log_evidence(held_out, found))
 
 
 def _projected(point: Floats, bounded: Bools) -> Floats:
+    """Return a point in which negative values of bounded unknowns are replaced by 0."""
     return np.where(bounded, np.maximum(point, 0.0), point)
 
 
@@ -251,6 +252,7 @@ class _Problem:
         self.weight_sum = float(self._weights.sum())
 
     def _totals(self, point: Floats) -> Floats:
+        """Return b_c + Σ_m w_m ln P_m(c | x), shape (rows, classes)."""
         totals: Floats = self._logs @ point[: self._n_members] + point[self._n_members :]
         return totals
 

@@ -25,8 +25,8 @@ INTERACTIONS = ("families", "pairs", "none")
 """Choices of terms of several features: one for every family and, where their grids are finer, for its pairs of child
 and parent; one for every such pair only; or none."""
 FEWEST_CELLS, GRID_CELLS = 100, 256
-"""Bounds of the approximate number of cells of the grid of three or more ordered features: one for four distinct
-rows, within these. A pair has twice as many intervals on an axis as three features have."""
+"""Bounds of the number of cells that a grid of three or more ordered features has, which is about one for every four
+distinct rows. On each axis, a pair has twice as many intervals as three features have."""
 MOST_CELLS = 4096
 """Maximum number of cells of a term of several features; larger terms are replaced by terms of pairs."""
 MOST_UNKNOWNS = 10_000
@@ -44,7 +44,7 @@ class Axis:
     ----------
     feature : Hashable
     groups : (states,) int64
-        The group of every state of the feature: 0, 1, ..., without gaps.
+        The group of every state of the feature, as consecutive numbers from 0.
     size : int
         Number of groups.
     ordered : int

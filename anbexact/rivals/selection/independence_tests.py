@@ -19,8 +19,8 @@ from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.tables.table import DiscreteTable
 
 Associations = Callable[[int, Positions, tuple[int, ...]], Floats]
-"""``f(x, others, given)`` returns the association of variable ``x`` with each of ``others`` given ``given`` (sorted
-positions). Below 0: independent. Infinite: not tested."""
+"""``f(x, others, given)`` returns the association of the variable ``x`` with each of ``others`` given ``given``; all
+variables are positions, ``given`` sorted. An association below 0 means independent, an infinite one not tested."""
 
 
 class IndependenceTest(Protocol):
@@ -248,9 +248,9 @@ class UniversalTest:
 
 
 def dependences(table: DiscreteTable, score: Score) -> Associations:
-    """Return F(X, Y, Z) + F(Z) - F(X, Z) - F(Y, Z) by a score with set scores, in nats.
+    """Return F(X, Y, Z) + F(Z) - F(X, Z) - F(Y, Z) for the set scores F of a score, in nats.
 
-    Called as :data:`Associations` are.
+    The result is called as :data:`Associations` are.
     """
     scorer = FamilyScorer(table, score, 1, Deadline())
 

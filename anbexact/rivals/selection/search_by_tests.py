@@ -16,7 +16,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 class Tester:
-    """A test on a table, in which every pair of variables is tested only once given a set.
+    """A test on a table; each pair of variables is tested only once given the same set.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Tester:
         return known[others]
 
     def untested(self, members: Sequence[int] | Positions) -> Floats:
-        """Return associations that are infinite for some variables, and -inf for the others, which do not matter."""
+        """Return associations that are infinite for the members, not tested yet, and -inf for all other variables."""
         least = np.full(self.n, -inf)
         least[members] = inf
         return least
@@ -56,8 +56,9 @@ class Tester:
     def lower(self, least: Floats, x: int, pool: Sequence[int], always: tuple[int, ...] = ()) -> None:
         """Lower the associations of variables with x to the smallest given ``always`` and any subset of a pool.
 
-        Associations below 0, whose variables are separated from x, and those of the conditioning variables are not
-        changed. Smaller sets come first; a set is not enumerated if a subset of it left nothing to test.
+        Associations below 0, whose variables are separated from x already, and associations of the conditioning
+        variables themselves are not changed. Smaller sets come first; a set is skipped if a subset of it left nothing
+        to test.
 
         Parameters
         ----------
@@ -82,9 +83,9 @@ class Tester:
             sets = larger
 
     def unseparated(self, x: int, members: Sequence[int], always: tuple[int, ...] = ()) -> list[int]:
-        """Leave out, one after the other, the members that some subset of the remaining ones separates from x.
+        """Return the members without those that some subset of the remaining ones, plus ``always``, separates from x.
 
-        Subsets are joined by ``always``.
+        They are left out one after the other.
         """
         least = self.untested(members)
         self.lower(least, x, members, always)
@@ -95,7 +96,7 @@ class Tester:
         return left
 
     def separated(self, x: int, y: int, pool: Iterable[int], always: tuple[int, ...] = ()) -> bool:
-        """Whether two variables are independent given some subset of a pool, without y, joined by ``always``."""
+        """Whether x and y are independent given ``always`` and some subset of a pool, from which y is left out."""
         least = self.untested([y])
         self.lower(least, x, [v for v in pool if v != y], always)
         return bool(least[y] < 0)
@@ -127,7 +128,7 @@ class SearchByTests(ABC):
             raise ValueError(f"max_conditioning must be None or a whole number, 0 or more, not {most!r}")
 
     def parents_children(self, table: DiscreteTable, target: Hashable) -> tuple[Hashable, ...]:
-        """Return the candidates of a variable for which it is a candidate, too, in table order.
+        """Return the candidates of a variable that have the variable as a candidate, too, in table order.
 
         Raises
         ------
@@ -145,9 +146,9 @@ class SearchByTests(ABC):
 def symmetric_neighbours(
     table: DiscreteTable, target: Hashable, neighbours: Callable[[int], Iterable[int]]
 ) -> tuple[Hashable, ...]:
-    """Return the neighbours of a variable for which it is a neighbour, too, in table order.
+    """Return the neighbours of a variable that have the variable as a neighbour, too, in table order.
 
-    Their neighbours are searched for by joblib's workers, where it is configured.
+    If joblib is configured, its workers search for the neighbours of the neighbours.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class BayesFactorSelector(
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the columns that are kept, as an array or as ``set_output`` says.
+        """Return the columns that are kept, as an array, or in the form that ``set_output`` chose.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class BayesFactorSelector(
             The features, as in ``fit``.
         """
         check_is_fitted(self)
-        if getattr(X, "ndim", 2) == 2:  # scikit-learn says what is wrong with other arrays
+        if getattr(X, "ndim", 2) == 2:  # scikit-learn explains what is wrong with other arrays
             check_columns(type(self).__name__, getattr(self, "feature_names_in_", None), X, self._features)
         config = getattr(self, "_sklearn_output_config", {})
         wanted = config.get("transform", get_config()["transform_output"])

@@ -50,7 +50,7 @@ class Choice:
         Number of branches that were bounded.
     kept : callable
         Returns, for every feature, the positions of all sets that can be part of a choice whose total is at least
-        ``total`` less the tolerance.
+        ``total`` minus the tolerance.
     """
 
     chosen: tuple[int, ...]

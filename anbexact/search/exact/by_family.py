@@ -81,8 +81,8 @@ def family_scores(
 class _Families:
     """The local scores of all families; bit b of a mask stands for the b-th feature.
 
-    ``scores[i, s]`` is that of feature i with the parents whose mask without bit i is s; -inf where the constraints
-    do not admit it.
+    ``scores[i, s]`` is the score of feature i with the parents whose mask without bit i is s, or -inf if the
+    constraints do not admit it.
     """
 
     def __init__(self, table: DiscreteTable, score: Score, constraints: Constraints, deadline: Deadline) -> None:

@@ -170,7 +170,7 @@ class Candidates:
         return self._size > began
 
     def _ask_workers(self, deadline: Deadline, progress: Progress | None) -> None:
-        """Let workers make the lists; this process makes those that do not fit into the memory of a worker."""
+        """Have workers make the lists; this process makes those that do not fit into a worker's memory."""
         try:
             dispersion = self._dispersion_of_pairs(deadline)
             if dispersion is None:

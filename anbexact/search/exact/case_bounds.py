@@ -16,6 +16,7 @@ Kept = npt.NDArray[np.bool_]
 LARGEST_SUM = float(2**62)
 """Sums of whole numbers below this limit are exact."""
 LARGEST_MULTIPLIER = 1e300
+"""Largest multiplier of a cluster that a proof may contain."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
-from anbexact._runtime.units import human_bytes
+from anbexact._runtime.units import counted, human_bytes
 from anbexact.models.proof import Component, FewestClassParameters, Proof
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
@@ -185,7 +185,7 @@ def _searched(
 class _Found(NamedTuple):
     """Parents of all variables, how they were found, how many sets or families were scored, and what is proved.
 
-    ``gap`` is by how much the score can be higher among the I-maps with as few class parameters, in nats.
+    ``gap`` limits how much higher the score can be among the I-maps with as few class parameters, in nats.
     """
 
     parents: Mapping[Hashable, tuple[Hashable, ...]]
@@ -220,7 +220,7 @@ def _by_lists(plan: Plan, class_name: Hashable, progress: Progress | None) -> _F
     if programme is None or best is None:
         return None
     most = plan.constraints.max_parents
-    method = f"integer programme over orders, at most {most} parents,"
+    method = f"integer programme over orders, at most {counted(most, 'parent')},"
     return _Found({class_name: (), **best.parents}, method, programme.n_scored, best.gap)
 
 
@@ -251,6 +251,7 @@ def fits_lattice(plan: Plan) -> bool:
     raise SearchTooLargeError(
         f"the search for the fewest class parameters over {n} features enumerates 2^{n + 1} sets and needs "
         f"{human_bytes(needed)}; {human_bytes(int(plan.memory))} {limit}, enough for about {fitting} features. "
-        f"Give max_parents={min(most, 3)} (all families with up to {most} parents can be scored), select features "
-        "first, raise memory_limit on a larger machine, or use an ANBClassifier, whose search takes more features."
+        f"Give max_parents={min(most, 3)} (all families with up to {counted(most, 'parent')} can be scored), select "
+        "features first, raise memory_limit on a larger machine, or use an ANBClassifier, whose search takes more "
+        "features."
     )

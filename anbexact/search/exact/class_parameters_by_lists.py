@@ -75,7 +75,7 @@ class RankedFamilies:
 
 
 def _ranked(members: Bools, has_class: Bools, scores: Floats, costs: Integers, tolerance: float) -> RankedFamilies:
-    """Rank families by score; of equal ones those without the class are first, then those of lower cost."""
+    """Rank families by score; among equal scores, those without the class are first, then those of lower cost."""
     order = np.argsort(-scores, kind="stable")
     level = np.zeros(len(order), dtype=np.int64)
     level[order[1:]] = np.cumsum(-np.diff(scores[order]) > tolerance)

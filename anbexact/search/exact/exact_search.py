@@ -13,7 +13,7 @@ import numpy as np
 from anbexact._runtime.deadline import Deadline, ProcessorDeadline, interruptible
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.units import human_seconds
+from anbexact._runtime.units import counted, human_seconds
 from anbexact._runtime.warn import warn
 from anbexact.models.proof import Component, Exhaustion, Proof
 from anbexact.models.structure import Certificate, Structure
@@ -111,7 +111,7 @@ class ExactSearch:
         gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
         most = found.proof.largest
         if most is not None and most >= max(map(len, plan.constraints.required.values())):
-            method += f"; proved {gap} among structures with at most {most} {self._parents}"
+            method += f"; proved {gap} among structures with at most {counted(most, self._parent)}"
             method += f"; larger parent sets were not enumerated: {found.limit}"
         else:
             method += f"; few parent sets were enumerated: {found.limit}"
@@ -190,12 +190,12 @@ class ExactSearch:
         )
 
     @cached_property
-    def _parents(self) -> str:
-        return "feature parents" if self.plan.table.vocabulary.common_parents else "parents"
+    def _parent(self) -> str:
+        return "feature parent" if self.plan.table.vocabulary.common_parents else "parent"
 
     @cached_property
     def _limits(self) -> str:
-        return "" if self.plan.constraints.free else _describe(self.plan.constraints, self.plan.n, self._parents)
+        return "" if self.plan.constraints.free else _describe(self.plan.constraints, self.plan.n, self._parent)
 
     def _certified(
         self,
@@ -221,14 +221,14 @@ class ExactSearch:
         return Structure(self.class_name, parents, total, certificate)
 
 
-def _describe(constraints: Constraints, n: int, parents: str) -> str:
+def _describe(constraints: Constraints, n: int, parent: str) -> str:
     parts = []
     if constraints.max_parents < n - 1:
-        parts.append(f"at most {constraints.max_parents} {parents}")
+        parts.append(f"at most {counted(constraints.max_parents, parent)}")
     n_required = sum(map(len, constraints.required.values()))
     n_forbidden = sum(map(len, constraints.forbidden.values()))
     if n_required:
-        parts.append(f"{n_required} required edges")
+        parts.append(counted(n_required, "required edge"))
     if n_forbidden:
-        parts.append(f"{n_forbidden} forbidden edges")
+        parts.append(counted(n_forbidden, "forbidden edge"))
     return " among structures with " + ", ".join(parts)

@@ -17,6 +17,7 @@ from anbexact._runtime.progress import Progress
 Masks = npt.NDArray[np.uint64]
 """Sets of features, shape (sets, words): bit b of word w stands for feature 64 w + b, in table order."""
 Arc = tuple[int, int]
+"""A parent and its child, by the positions of the features."""
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ class _TieBreaker:
         self.proof = proof
         self.removed: dict[int, int] = {}
         self.never: set[int] = set()
-        self.others: dict[int, dict[int, _Set]] = {}  # what changes in the witness where a feature is left out
+        self.others: dict[int, dict[int, _Set]] = {}  # how the witness changes if a feature is left out
         self.needed: set[int] = set()  # the features that are parents in the witness
         self.nodes = nodes
 

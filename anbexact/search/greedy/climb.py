@@ -15,6 +15,7 @@ from anbexact.search.constraints import Constraints
 from anbexact.search.graphs import Graph, ancestors, as_mask, children, elements, matrix
 
 DELETE, ADD, REVERSE = range(3)
+"""The kinds of moves, each on one arc."""
 
 
 class Objective(Protocol):

@@ -12,6 +12,7 @@ import numpy as np
 from anbexact._runtime.deadline import Deadline, check_limit, interruptible
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score, StructureScore
@@ -132,10 +133,12 @@ def learn_greedy_gbn(
     if deadline.interrupted:
         warn("interrupted: this is the best structure found so far")
     method = f"hill climbing by {accepted.name}"
-    method += f", {tabu} structures tabu" * bool(tabu) + f", {restarts} restarts" * bool(restarts)
+    method += f", {counted(tabu, 'structure')} tabu" * bool(tabu) + f", {counted(restarts, 'restart')}" * bool(
+        restarts
+    )
     method += describe(constraints)
     if constraints.max_parents < len(names) - 1:
-        method += f", at most {constraints.max_parents} parents"
+        method += f", at most {counted(constraints.max_parents, 'parent')}"
     if not complete:
         method += ", interrupted" if deadline.interrupted else ", stopped by time_limit"
     parents = as_parents(names, class_name, climb.best)

@@ -32,8 +32,8 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 ESS_GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Equivalent sample sizes that are averaged over, all of them equally probable a priori."""
-LOG_ROUNDING = log(2.0**-54)
-"""ln of the share of a sum that is lost when a float64 is rounded."""
+LOG_LOST_SHARE = log(2.0**-54)
+"""ln of the share of a float64 that, added to it, never changes it: at most half the distance to the next number."""
 MOST_COMPLETIONS = 1024
 """Maximum number of joint states of a row's missing cells for which predictions sum over all of them."""
 ROWS_AT_ONCE = 1 << 14
@@ -364,7 +364,7 @@ class AveragedPosterior:
         log_share, predictive = self._terms[0]
         logs: Floats = log_share + predictive.log_joint(complete, n_jobs)
         for log_share, predictive in self._terms[1:]:
-            rows = np.flatnonzero(log_share > logs.min(axis=1) + LOG_ROUNDING)
+            rows = np.flatnonzero(log_share > logs.min(axis=1) + LOG_LOST_SHARE)
             if len(rows):
                 added = log_share + predictive.log_joint(complete[:, rows], n_jobs)
                 logs[rows] = np.logaddexp(logs[rows], added)

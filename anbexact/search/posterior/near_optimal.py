@@ -17,6 +17,7 @@ from anbexact._kernels.network_sums import sum_contexts, sum_orders
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.units import counted
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Edge
@@ -26,8 +27,8 @@ from anbexact.search.posterior.setting import Limits
 from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import DiscreteTable
 
-TOTAL_ROUNDING = 1e-12
-"""Share of the score by which a structure may fall below the threshold."""
+SCORE_TOLERANCE = 1e-12
+"""Share of the score by which a structure may fall below the threshold: more than sums in another order lose."""
 Parents = tuple[int, ...]
 """The set of parents of every variable, as a mask."""
 
@@ -106,7 +107,7 @@ class NearOptimal(Displayed):
         within = f"within a Bayes factor of {self.bayes_factor:g} of the optimum"
         if self.complete and len(self.structures) == 1:
             return f"no other structure is {within}"
-        return f"{'all' if self.complete else 'the best'} {len(self.structures)} structures {within}"
+        return f"{'all' if self.complete else 'the best'} {counted(len(self.structures), 'structure')} {within}"
 
 
 def near_optimal(
@@ -232,7 +233,7 @@ class _Search:
         backward: Floats = np.empty(1 << self.n)
         sum_orders(families.sums, self.best, backward, True)
         self.optimum = float(self.best[-1])
-        self.threshold = self.optimum - slack - TOTAL_ROUNDING * max(1.0, abs(self.optimum))
+        self.threshold = self.optimum - slack - SCORE_TOLERANCE * max(1.0, abs(self.optimum))
         self.candidates: list[list[tuple[int, float]]] = [[] for _ in range(self.n)]
         work.run("families", [partial(self._keep, families, i, backward) for i in range(self.n)])
 

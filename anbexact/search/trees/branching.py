@@ -12,6 +12,7 @@ from anbexact._kernels.arborescence import best_arborescence
 from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import counted
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.scores.capabilities import has_set_scores
@@ -194,7 +195,7 @@ def describe(constraints: Constraints) -> str:
     limits = []
     for kind, edges in (("required", constraints.required), ("forbidden", constraints.forbidden)):
         if any(edges.values()):
-            limits.append(f"{sum(map(len, edges.values()))} {kind} edges")
+            limits.append(counted(sum(map(len, edges.values())), f"{kind} edge"))
     return " with " + ", ".join(limits) if limits else ""
 
 

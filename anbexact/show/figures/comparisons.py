@@ -25,6 +25,7 @@ NAMES = {
     "fit_seconds": "seconds to fit",
     "predict_seconds": "seconds to predict",
 }
+"""Labels of the axis, by measure."""
 
 
 class ComparisonDisplay(Display):

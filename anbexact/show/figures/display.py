@@ -1,4 +1,4 @@
-"""The common base of all displays: axes that are given or made."""
+"""The common base of all displays, which draw into given axes or make their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 SIZE = 6.0, 4.5
 """Width and height of a new figure, in inches."""
 BLUE, ORANGE, GREY = "#2f7fd6", "#d0741c", "0.55"
-"""Colours: for, against, and neutral."""
+"""Colours of what speaks for a class, of what speaks against it, and of what does neither."""
 
 
 class Display(ABC):
@@ -73,6 +73,6 @@ def new_axes(size: tuple[float, float] = SIZE) -> Any:
 
 
 def legend(ax: Axes) -> None:
-    """Add a legend if there is more than one label."""
+    """Add a legend if anything that is drawn has a label."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize="small")

@@ -20,19 +20,21 @@ if TYPE_CHECKING:
     from anbexact.models.network.explanation import Explanation
 
 MOST_TERMS = 15
+"""By default, the most terms that have a bar of their own."""
 MOST_CHARACTERS = 48
-"""Characters in a line next to a bar, if the axes are wide enough."""
+"""Most characters in a line of text next to a bar; narrow axes have room for fewer."""
 NAME_CHARACTERS = 40
-"""Characters of a class."""
+"""Most characters of a class; the middle of a longer name is left out."""
 BEYOND = 1.0
-"""How far whiskers reach beyond all bars, as a share of the range of the bars."""
+"""How far whiskers may reach beyond all bars, as a multiple of the range of the bars."""
 WIDTH = 7.5
+"""Width of a new figure, in inches."""
 ROWS = 0.34, 0.42
 """Height of a bar and the space below it, in inches, for labels of one line and of two."""
 LEAST_ROW = 0.3
-"""Least height at which labels have two lines."""
+"""Height of a bar and the space below it, in inches, that labels of two lines need."""
 NARROW = 2.4
-"""Width of titles over axes that are narrower, in inches."""
+"""Width, in inches, for which titles are broken into lines at least; titles may be wider than narrow axes."""
 TEXT, LABEL = 10.0, 8.5
 """Font sizes of titles and of the text next to bars, in points."""
 
@@ -40,8 +42,8 @@ TEXT, LABEL = 10.0, 8.5
 class WaterfallDisplay(Display):
     """The log odds of one case, term by term from top to bottom; whiskers are 95 % credible intervals of the terms.
 
-    A whisker that would reach beyond all bars by more than their range ends there, with an arrow: beyond, an
-    interval says no more than that there are too few rows.
+    A whisker that would reach beyond all bars by more than their range is cut off and ends in an arrow: so wide an
+    interval only says that there are too few rows.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ class WaterfallDisplay(Display):
 
     @classmethod
     def from_estimator(cls, classifier: Any, X: Any, *, row: int = 0, ax: Axes | None = None) -> Self:
-        """Explain one row of X, the ``row``-th, and draw the explanation."""
+        """Explain the row of X at position ``row``, counted from 0, and draw the explanation."""
         return cls(classifier.explain(X)[row]).plot(ax)
 
     def _heading(self, width: float) -> tuple[str, str]:
@@ -100,7 +102,7 @@ class WaterfallDisplay(Display):
             ends += self._whiskers(ax, starts, terms[: self.most], (min(ends), max(ends)))
             margin = 0.05 * (max(ends) - min(ends)) or 1.0
             ax.set_xlim(min(ends) - margin, max(ends) + margin)
-        # a layout widens axes by their share of the figure, and makes room for the labels
+        # measured before the layout, which makes the axes about a fifth wider and then leaves room for the labels
         width, height = axes_size(ax)[0] * 1.2, axes_size(ax)[1]
         most = min(characters(width / 2, LABEL), MOST_CHARACTERS)
         labels = _labels(terms, self.most, most, whole=height < LEAST_ROW * (len(bars) + 1))
@@ -112,7 +114,7 @@ class WaterfallDisplay(Display):
         ax.spines[["top", "right"]].set_visible(False)
 
     def _whiskers(self, ax: Axes, starts: Any, terms: pd.DataFrame, bars: tuple[float, float]) -> list[float]:
-        """Draw the intervals of terms, with arrows where they go on, and return the ends that are drawn."""
+        """Draw the intervals of terms, with arrows where they are cut off, and return the ends that are drawn."""
         drawn: list[float] = []
         beyond = BEYOND * (bars[1] - bars[0])
         for k, (start, low, high) in enumerate(zip(starts, terms["low"], terms["high"], strict=False)):
@@ -136,8 +138,8 @@ class WaterfallDisplay(Display):
 def _labels(terms: pd.DataFrame, n_terms: int, most: int = MOST_CHARACTERS, whole: bool = False) -> list[str]:
     """Return the labels of bars: the cell, the cells on which it is conditioned, and the number of weaker terms.
 
-    A line has up to ``most`` characters. Labels have up to two lines, or one if they are to be ``whole``: then
-    "given …" stands for conditions that do not fit, unless labels would look alike.
+    A line has up to ``most`` characters. Labels have up to two lines, or a single one if ``whole`` is true: "given …"
+    then stands for conditions that do not fit, unless two labels would look alike.
     """
     cells, given = [], []
     for _, term in terms[:n_terms].iterrows():

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_CHARACTERS = 22
+"""Most characters of a feature's name."""
 PAIRS_PER_FEATURE = 2
-"""Default number of pairs that are drawn, the most informative ones."""
+"""By default, this many times as many pairs are drawn as there are features, the most informative ones."""
 
 
 def pair_information(table: DiscreteTable) -> Floats:
@@ -137,5 +138,5 @@ class InformationDisplay(Display):
         ax.set_ylim(-1.75, 1.75)
         ax.set_aspect("equal")
         ax.set_axis_off()
-        told = f"darkest feature {most_own:.3f}, widest line {largest:.3f} nats per row"
-        ax.set_title(told, fontsize="small")
+        title = f"darkest feature {most_own:.3f}, widest line {largest:.3f} nats per row"
+        ax.set_title(title, fontsize="small")

@@ -1,4 +1,4 @@
-"""Learning curves: a network and its refit by the number of training rows."""
+"""Learning curves: how well a network and its refit predict, by the number of training rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEAST_PROBABILITY = 1e-15
-"""Probability of a class that does not occur in the training rows, so that the loss stays finite."""
+"""Least probability of a true class, so that the loss stays finite if a class is missing from the training rows."""
 
 
 def learning_curve(estimator: NetworkClassifier, X: Any, y: Any, sizes: Any, folds: int, seed: int) -> pd.DataFrame:

@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 BAND = 1.96
 """Half the width of a band, in standard errors: 95 % where the estimate is normal."""
 LEAST_RANGE = 0.01
-"""Range of log odds, in nats, below which an interaction has been smoothed away."""
+"""Range of log odds, in nats, below which an interaction counts as smoothed away."""
 MOST_COLUMNS = 4
+"""Most panels side by side."""
 PANEL = 3.4, 2.7
 """Width and height of a panel, in inches, if names on its axes are short."""
 MOST_CUTS, MOST_STATES = 4, 12
-"""Cut points and states that are named on an axis."""
+"""Most cut points, and most states, that are named on an axis."""
 SLANTED = 0.17
 """Width that a slanted name takes on an axis, in inches."""
 ROOM = 0.75
-"""Share of the width of axes that is left to them after a layout, as a rule."""
+"""Share of the width of axes that usually remains once the layout has made room for labels."""
 MOST_CHARACTERS = 16
-"""Of a state on an axis."""
+"""Most characters of a state on an axis."""
 NAME_CHARACTERS = 40
-"""Of a feature or a class in a label."""
+"""Most characters of a feature or a class in a label."""
 TINY, SMALL, MEDIUM = 6.94, 8.33, 10.0
 """Sizes of fonts, in points."""
 
@@ -45,10 +46,12 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
     """Return a figure of shapes: step curves with 95 % bands for main effects, heat maps for pairs.
 
     A main effect has one panel with a curve for every class; a pair has a panel for every class, below those of the
-    main effects. All heat maps have the same scale of colours. Shapes of three or more features are left out:
-    ``to_frame()`` has them. So are pairs whose log odds range over less than 0.01 nats for every class: they have
-    been smoothed away. A note below the figure says how many. To see them, pass shapes of pairs alone, or draw a pair
-    by :class:`anbexact.plots.ShapeDisplay`.
+    main effects. All heat maps have the same scale of colours.
+
+    Shapes of three or more features are not drawn; ``to_frame()`` has them. Pairs whose log odds range over less than
+    0.01 nats for every class have been smoothed away, and are not drawn next to main effects either; a note below the
+    figure says how many there are. To see them, pass the shapes of pairs alone, or draw a pair by
+    :class:`anbexact.plots.ShapeDisplay`.
 
     Parameters
     ----------
@@ -74,7 +77,7 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
     flat = _smoothed_away(shapes)
     curves, maps = _panels([shape for shape in shapes if shape.name not in flat], most)
     labels = list(dict.fromkeys(str(shape.label) for shape in shapes))
-    # the heat maps of a pair, one for every class, stay in one row if they can
+    # three columns for three classes, so that the heat maps of a pair are in one row
     n_columns = min(3 if maps and len(labels) == 3 else MOST_COLUMNS, max(len(curves), len(maps), 1))
     n_above = ceil(len(curves) / n_columns)
     n_rows = max(n_above + ceil(len(maps) / n_columns), 1)
@@ -118,8 +121,8 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
 def draw_shape(axes: Axes, shapes: Sequence[Shape], alone: bool = False) -> None:
     """Draw the shapes of one term: the curves of a feature, one for every class, or the heat map of a pair.
 
-    ``alone`` means that the figure names the class, so the scale of a heat map does not need to. The colours of
-    a heat map reach at least 0.01 nats, so that a pair that was smoothed away looks like it.
+    ``alone`` means that the figure names the class, so the scale of a heat map does not need to. The colours of a
+    heat map range up to 0.01 nats at least, so that a pair that was smoothed away looks flat.
     """
     most = _level(axes, shapes[0].labels[-1])
     if len(shapes[0].features) == 1:
@@ -135,11 +138,11 @@ def draw_shape(axes: Axes, shapes: Sequence[Shape], alone: bool = False) -> None
 
 
 def _note(n_left_out: int) -> str:
-    return f"{counted(n_left_out, 'interaction')} of less than {LEAST_RANGE} nats left out"
+    return f"{counted(n_left_out, 'interaction')} with a range of less than {LEAST_RANGE} nats left out"
 
 
 def _smoothed_away(shapes: Sequence[Shape]) -> set[str]:
-    """Return the names of pairs that hardly add anything to any class; none if there are only pairs."""
+    """Return the names of the pairs that were smoothed away for every class; none if there are no main effects."""
     widest: dict[str, float] = {}
     for shape in _of(shapes, 2):
         widest[shape.name] = max(widest.get(shape.name, 0.0), shape_range(shape))
@@ -147,7 +150,7 @@ def _smoothed_away(shapes: Sequence[Shape]) -> set[str]:
 
 
 def _panels(shapes: Sequence[Shape], most: int | None) -> tuple[list[list[Shape]], list[Shape]]:
-    """Return the panels of main effects and of pairs, those of the widest range first; one pair's are together."""
+    """Return the panels of main effects and of pairs, the widest range first; those of one pair stay together."""
     panels = [list(of_name) for _, of_name in groupby(sorted(_of(shapes, 1), key=_name), key=_name)]
     panels += [[shape] for shape in _of(shapes, 2)]
     chosen = sorted(panels, key=lambda panel: -max(map(shape_range, panel)))[:most]
@@ -179,7 +182,7 @@ def _odds(shape: Shape, width: int, against: bool = True) -> str:
 
 
 def _curves(axes: Axes, shapes: Sequence[Shape], colours: Sequence[int], most: int = MOST_CHARACTERS) -> None:
-    """Draw the main effect of a feature, a step curve for every class, and where the rows are."""
+    """Draw the main effect of a feature, a step curve for every class, above bars of the weights of the rows."""
     edges = np.arange(len(shapes[0].log_odds) + 1)
     for shape, k in zip(shapes, colours, strict=True):
         middle = np.append(shape.log_odds, shape.log_odds[-1])
@@ -213,7 +216,7 @@ def _legend(axes: Axes, shapes: Sequence[Shape]) -> None:
 
 
 def _map(axes: Axes, shape: Shape, top: float, most: int = MOST_CHARACTERS) -> Any:
-    """Draw the interaction of two features as a heat map up to a top in nats; cells without rows are hatched."""
+    """Draw the interaction of two features as a heat map from -top to top nats; cells without rows are hatched."""
     edges = [np.arange(size + 1) for size in shape.log_odds.shape]
     image = axes.pcolormesh(edges[1], edges[0], shape.log_odds, cmap="RdBu_r", vmin=-top, vmax=top)
     empty = np.ma.masked_where(shape.weight > 0, np.zeros(shape.weight.shape))
@@ -227,9 +230,9 @@ def _map(axes: Axes, shape: Shape, top: float, most: int = MOST_CHARACTERS) -> A
 
 
 def _marks(labels: Sequence[str]) -> list[tuple[float, str]]:
-    """Return what is named on an axis, with its place: up to twelve states; of intervals, some cut points.
+    """Return the names on an axis with their places: about twelve states, or some of the cut points of intervals.
 
-    Among intervals, a state that is not an interval, such as that of missing cells, is always named.
+    A state among intervals that is no interval itself, such as the state of missing cells, is always named.
     """
     cells = [k for k, label in enumerate(labels) if label.startswith("(") and ", " in label]
     if len(cells) < max(len(labels) - 1, 2):
@@ -251,14 +254,14 @@ def _width(names: Sequence[str]) -> float:
 
 
 def _panel_size(curves: Sequence[Sequence[Shape]], maps: Sequence[Shape]) -> tuple[float, float]:
-    """Return the width and height of a panel, in inches: larger if names on its axes need it."""
+    """Return the width and height of a panel, in inches: larger than `PANEL` if the names on its axes need it."""
     width, slanted = PANEL[0], 0.0
     for shape in [*(panel[0] for panel in curves), *maps]:
         names = _names(_marks(shape.labels[-1]))
-        beside = _width(_names(_marks(shape.labels[0]))) + 0.6 if len(shape.features) == 2 else 0.3
-        if len(names) * (_width(names) + 0.1) > PANEL[0] - 0.8 - beside:
+        left = _width(_names(_marks(shape.labels[0]))) + 0.6 if len(shape.features) == 2 else 0.3
+        if len(names) * (_width(names) + 0.1) > PANEL[0] - 0.8 - left:
             slanted = max(slanted, _width(names) / sqrt(2))
-            width = max(width, 0.7 + max(beside, slanted) + SLANTED * len(names))
+            width = max(width, 0.7 + max(left, slanted) + SLANTED * len(names))
     return width, PANEL[1] + slanted / 2
 
 
@@ -271,13 +274,13 @@ def _name_cells(axes: Axes, which: Literal["x", "y"], labels: Sequence[str], mos
 
 
 def _level(axes: Axes, labels: Sequence[str]) -> int:
-    """Return how many characters a name on the x axis may have to be written level, at least as many as usual."""
+    """Return the most characters of a name on the x axis that leave room to write it level, 16 at least."""
     each = int(ROOM * axes_size(axes)[0] / len(_marks(labels)) / inches(1, TINY)) - 2
     return min(max(each, MOST_CHARACTERS), NAME_CHARACTERS)
 
 
 def _slant_if_crowded(axes: Axes, share: float = 1.0) -> None:
-    """Turn the names on the x axis if a share of the width of the axes is too narrow for them."""
+    """Turn the names on the x axis if they do not fit into this share of the width of the axes."""
     names = axes.get_xticklabels()
     places = axes.transData.transform([(place, 0.0) for place in axes.get_xticks()])[:, 0] * share
     widths = [text.get_window_extent().width for text in names]
@@ -287,7 +290,7 @@ def _slant_if_crowded(axes: Axes, share: float = 1.0) -> None:
 
 
 def _short(ends: Sequence[str]) -> list[str]:
-    """Return cut points with three digits if they are numbers, or with as many as distinguish them."""
+    """Return cut points with three digits, or as many as tell them apart; those that are not numbers as they are."""
     try:
         return cut_texts(np.array(ends, dtype=np.float64), least=3)
     except ValueError:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anbexact.models.structure import Structure
 
 PIXELS_PER_INCH = 96.0
+"""Pixels of a layout in an inch of a figure, as in CSS."""
 
 
 class NetworkDisplay(Display):

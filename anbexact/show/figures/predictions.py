@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     CurveOf = Callable[[Bools, Floats], tuple[pd.DataFrame, float]]
 
 MOST_NUMBERS = 12
-"""Classes up to which the cells of a confusion matrix are written as numbers."""
+"""Most classes for which a confusion matrix shows numbers, and curves have a legend."""
 NAME_CHARACTERS = 22
-"""Characters in a line of a class's name in a confusion matrix."""
+"""Most characters in a line of a class's name in a confusion matrix."""
 FONT = {"small": 8.33, "x-small": 6.94}
 """Sizes of fonts, in points."""
 
@@ -44,7 +44,7 @@ def class_codes(y: Any, classes: list[Any]) -> Integers:
     unknown = [label for label in categories if label not in place]
     if unknown or (codes < 0).any():
         what = f"the class {unknown[0]!r}, which the model does not know" if unknown else "missing labels"
-        raise ValueError(f"y contains {what}; the classes are {classes}")
+        raise ValueError(f"y contains {what}; the classes are {classes}: leave out these rows")
     lookup = np.array([place[label] for label in categories], dtype=np.intp)
     return lookup[codes]
 
@@ -53,7 +53,7 @@ class _PredictionDisplay(Display):
     """A display of predictions for rows whose classes are known."""
 
     from_predictions: ClassVar[Any]
-    """Computes and draws."""
+    """Computes the display from predictions, and draws it."""
 
     @classmethod
     def from_estimator(cls, classifier: Any, X: Any, y: Any, **how: Any) -> Self:
@@ -119,7 +119,7 @@ class _ClassDisplay(_PredictionDisplay):
 
     @classmethod
     def _of(cls, y: Any, proba: Floats, classes: Any, label: Any, curve_of: CurveOf) -> Self:
-        """Return the display of the curves that a function makes of a class's events and probabilities."""
+        """Return the display of one curve per class, which ``curve_of`` makes of its events and probabilities."""
         listed = np.asarray(classes).tolist()
         if label is not None and label not in listed:
             raise ValueError(f"label={label!r} is not a class; the classes are {listed}")
@@ -187,7 +187,7 @@ class ReliabilityDisplay(_ClassDisplay):
         ax: Axes | None = None,
         bins: int = 10,
     ) -> Self:
-        """Compute and draw; ``bins`` is the number of bins of about equal weight, the rest is as for other curves."""
+        """Compute and draw; ``bins`` is the maximum number of bins, and the rest is as for :class:`RocDisplay`."""
         curve_of = partial(cls._curve, sample_weight=sample_weight, bins=bins)
         return cls._of(y, proba, classes, label, curve_of).plot(ax)
 
@@ -257,8 +257,8 @@ class LiftDisplay(GainsDisplay):
 class ConfusionDisplay(_PredictionDisplay):
     """Rows by true and predicted class; cells are shaded by their share of the true class.
 
-    Names of classes are broken over two lines of 22 characters, or have one if there are more than 12 classes; what
-    is still too long loses its middle.
+    The name of a class takes up to two lines of 22 characters, or a single line if there are more than 12 classes;
+    the middle of a longer name is left out.
 
     Parameters
     ----------

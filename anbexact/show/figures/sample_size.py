@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEAST, MOST, POINTS = 0.1, 1e3, 41
+"""The equivalent sample sizes that are drawn by default: the ends, and how many there are at equal ratios."""
 
 
 def scores_by_sample_size(network: Network, ess: Floats) -> pd.Series[float]:
@@ -25,10 +26,10 @@ def scores_by_sample_size(network: Network, ess: Floats) -> pd.Series[float]:
     Raises
     ------
     ValueError
-        If the tables of the network were given, not estimated from counts.
+        If the tables of the network were given and not estimated from counts.
     """
     if network.counts is None:
-        raise ValueError("the tables of this network were given, not estimated from counts, so it has no score")
+        raise ValueError("the tables of this network were given and not estimated from counts, so it has no score")
     tables = [(family.table(network.vocabulary), name, family.parents) for name, family in network.counts.items()]
     totals = [
         sum(BDeu(size).local_score(table, name, list(parents)) for table, name, parents in tables)
@@ -38,9 +39,9 @@ def scores_by_sample_size(network: Network, ess: Floats) -> pd.Series[float]:
 
 
 class SampleSizeDisplay(Display):
-    """The BDeu score of a learned structure by equivalent sample size, with the value of the classifier.
+    """The BDeu score of a learned structure by equivalent sample size; a dashed line marks that of the classifier.
 
-    The structure is fixed; with another sample size, another structure may be best and have a higher score.
+    The structure is fixed; for another sample size, another structure may have a higher score.
 
     Parameters
     ----------
@@ -80,12 +81,15 @@ class SampleSizeDisplay(Display):
         TypeError
             If the classifier has no network with conditional tables.
         ValueError
-            If its tables were given, not estimated.
+            If its tables were given and not estimated.
         """
         network = learned_network(classifier)
         facts = {} if network is None else facts_of(classifier)
         if network is None or "measure" in facts:
-            raise TypeError(f"{type(classifier).__name__} has no network with conditional tables")
+            raise TypeError(
+                f"{type(classifier).__name__} has no network with conditional tables: pass a fitted network "
+                "classifier that cuts continuous columns into intervals"
+            )
         sizes = np.geomspace(LEAST, MOST, POINTS) if ess is None else np.asarray(ess, dtype=np.float64)
         scores = scores_by_sample_size(network, sizes)
         return cls(scores, facts["ess"] if facts["score_name"] == "BDeu" else None).plot(ax)
@@ -93,7 +97,7 @@ class SampleSizeDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         ax.semilogx(self.scores.index, self.scores, color=BLUE)
         if self.chosen is not None:
-            ax.axvline(self.chosen, color=GREY, ls="--", lw=1.0, label=f"the classifier's, {self.chosen:.4g}")
+            ax.axvline(self.chosen, color=GREY, ls="--", lw=1.0, label=f"of the classifier: {self.chosen:.4g}")
         ax.set_xlabel("equivalent sample size")
         ax.set_ylabel("BDeu of the structure (nats)")
         ax.spines[["top", "right"]].set_visible(False)

@@ -1,6 +1,6 @@
 """What fitted objects show in a notebook: fragments of HTML, in the colours of the page around them.
 
-Every module, when it is imported, registers the types that it shows.
+When a module is imported, it registers the types that it shows.
 """
 
 from anbexact.show.notebook import (

@@ -1,4 +1,4 @@
-"""All structures of a kind: their posterior, those near the optimum, and what hangs on single rows."""
+"""All structures of a kind: their posterior, those near the optimum, and what depends on single rows."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 
 LEGEND = (
-    "Lines join features that are joined with a probability of 10 % or more; the width of a line is in proportion to "
-    "it. The arrow shows the more probable direction, which rows can rarely tell from the other one."
+    "Lines join features that are joined with a probability of 10 % or more; the width of a line is proportional to "
+    "this probability. The arrow shows the more probable direction; rows can rarely tell the two directions apart."
 )
 MOST_PAIRS = 15
-"""Pairs of variables, or structures, that have a line of their own."""
+"""Most pairs of variables, and most structures, that are listed."""
 LEAST_LISTED = 0.005
 """Pairs that are joined with a lower probability are not listed."""
 KINDS = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}
+"""What the structures of a posterior are called, by the kind of networks."""
 
 
 @html.register
 def posterior_html(posterior: StructurePosterior) -> Markup:
-    """Return a posterior over structures: the pairs that are probably joined, drawn and as a table."""
+    """Return a posterior over structures: the pairs that are most probably joined, as a picture and as a table."""
     first = paragraph(
         f"Posterior over all {KINDS[posterior.networks]} of {len(posterior.features):,} features; prior: "
         f"{posterior.prior}; log evidence {number(posterior.log_evidence)} nats in total."
@@ -53,7 +54,7 @@ def arcs_svg(arcs: pd.DataFrame, features: Sequence[Hashable], class_name: Hasha
 def averaged_arcs(
     arcs: pd.DataFrame, features: Sequence[Hashable], class_name: Hashable, *, augmented: bool
 ) -> Markup:
-    """Return arcs with probabilities, drawn unless there are too many features, and as a table."""
+    """Return arcs with probabilities as a table, below a picture unless there are too many features."""
     picture = Markup("")
     if len(features) <= MOST_FEATURES:
         picture = figure(arcs_svg(arcs, features, class_name, augmented=augmented), LEGEND)
@@ -83,7 +84,7 @@ def pairs_table(arcs: pd.DataFrame) -> Markup:
 
 @html.register
 def near_optimal_html(found: NearOptimal) -> Markup:
-    """Return the structures near the optimum: what each joins that the best does not, and the other way round."""
+    """Return the structures near the optimum, with the pairs that only they join or that only the best one joins."""
     head = str(found)
     rows: list[list[object]] = []
     for k, of in enumerate(found.frame[:MOST_PAIRS].to_dict(orient="records"), 1):
@@ -94,9 +95,10 @@ def near_optimal_html(found: NearOptimal) -> Markup:
     if len(found.structures) > MOST_PAIRS:
         parts.append(note(f"… and {len(found.structures) - MOST_PAIRS:,} more; frame has all of them."))
     explained = (
-        "Score: total in nats. Bayes factor: of the first structure against this one. Members: structures that "
+        "Score: total in nats. Bayes factor: of the first structure against this one. Members: the number of "
+        "structures that rows cannot tell apart from this one, including this one."
     )
-    return fragment(*parts, note(explained + "rows cannot tell apart from this one, itself included."))
+    return fragment(*parts, note(explained))
 
 
 def _pairs(pairs: Sequence[tuple[Hashable, Hashable]]) -> Cell:
@@ -105,7 +107,7 @@ def _pairs(pairs: Sequence[tuple[Hashable, Hashable]]) -> Cell:
 
 @html.register
 def leave_one_out_html(found: RelearnedLeaveOneOut) -> Markup:
-    """Return what happens when rows are left out: the losses, and the arcs that hang on single rows."""
+    """Return what happens when single rows are left out: the losses, and the arcs that depend on single rows."""
     total = float(found.rows["weight"].sum())
     head = str(found)
     rows = [
@@ -123,5 +125,8 @@ def leave_one_out_html(found: RelearnedLeaveOneOut) -> Markup:
     table = (
         html_table(["from", "to", "in the optimum", "rows that can be left out", ""], rows) if rows else Markup("")
     )
-    explained = "Rows that can be left out: without any one of them, the arc is in the optimal structure."
+    explained = (
+        "Rows that can be left out: if any one of these rows is left out, the optimal structure of the others has "
+        "the arc."
+    )
     return fragment(paragraph(f"{head[:1].upper()}{head[1:]}."), table, note(explained) if rows else Markup(""))

@@ -1,4 +1,4 @@
-"""What later rows say of a network."""
+"""What later rows say about a network."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from anbexact.show.svg.markup import Markup, element
 from anbexact.show.svg.tables import Cell, html_table, name_cell, number, signed_bar
 
 MOST_ROWS = 20
-"""Variables, arcs and unseen values that are shown."""
+"""Most rows of each table: variables, arcs and unseen values."""
 
 
 @html.register
 def drift_html(drift: Drift) -> Markup:
-    """Return what later rows say of a network: whether it holds, by variable and arc, and values it does not know."""
+    """Return what later rows say about a network: which variables changed, what arcs are worth, and unseen values."""
     n_changed, means = len(drift.changed), drift.variables[["earlier", "later"]].sum()
     verdict = f"{n_changed} of {len(drift.variables)} variables changed"
     badge = element("span", verdict, class_=f"badge {'no' if n_changed else 'yes'}")
@@ -45,14 +45,15 @@ def _variables(drift: Drift) -> list[Markup]:
     ]
     headings = ["variable", "ln BF", "", "earlier rows", "later rows", "new configurations"]
     explained = (
-        "ln BF: log Bayes factor, below 0 where later rows speak for a table of their own (bar to the right). Rows: "
-        "mean log probability of the variable given its parents, nats per row."
+        "ln BF: log Bayes factor, below 0 if the later rows are evidence for a table of their own (bar to the "
+        "right). Earlier and later rows: mean log probability of the variable given its parents, nats per row. New "
+        "configurations: share of the later rows whose parents are in a joint state without earlier rows."
     )
     return [html_table(headings, rows), note(explained)]
 
 
 def _arcs(drift: Drift) -> Markup:
-    """Return the arcs, those that lose most first."""
+    """Return the arcs, the greatest loss first."""
     shown = drift.arcs[:MOST_ROWS]
     rows = [
         [name_cell(parent), name_cell(child), *(number(float(of[key]), 1) for key in ("before", "after", "alone"))]

@@ -1,4 +1,4 @@
-"""Fitted classifiers: what is shown below scikit-learn's table of their parameters, by the facts that they have."""
+"""Fitted classifiers: what a notebook shows of their models, below scikit-learn's table of parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anbexact.show.svg.markup import Markup
 from anbexact.show.svg.tables import Cell, html_table, name_cell, number, share_bar
 
 LEAST_SHOWN = 0.001
-"""Equivalent sample sizes that are less probable are not listed."""
+"""Equivalent sample sizes of this posterior probability or less are not listed."""
 
 
 @html.register
@@ -36,7 +36,7 @@ def classifier_html(classifier: DiscreteClassifier) -> Markup:
 
 
 def _network(classifier: Any, facts: Facts) -> Markup:
-    """Return the network of a classifier, its score and its certificate, and a summary of its refit."""
+    """Return the network of a classifier, its score and certificate, and a summary of its refit, if it has one."""
     model = classifier.model_
     structure: Structure = classifier.structure_.without(model.vocabulary.left_out)
     refit = repr(model).split("\n") if "refit" in facts else []

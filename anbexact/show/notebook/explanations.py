@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 MOST_TERMS = 15
-"""Terms that have a line of their own."""
+"""Most terms that have a line of their own; the weaker ones share a line."""
 MOST_ROWS = 5
-"""Explanations of a list that are shown."""
+"""Most explanations of a list that are shown."""
 MOST_REASONS = 20
-"""Sufficient reasons that are shown."""
+"""Most sufficient reasons that are shown."""
 MOST_IN_HEADING = 24
 """Most characters of a class in the heading of a column."""
 
@@ -38,7 +38,7 @@ def explanation_html(explanation: Explanation) -> Markup:
 
 @html.register
 def explanations_html(explanations: Explanations) -> Markup:
-    """Return the first explanations of a list, all but one folded."""
+    """Return the first explanations of a list; if there are several, all are folded."""
     parts: list[Markup] = []
     for place, (row, explanation) in enumerate(zip(explanations.rows, explanations, strict=True)):
         if place == MOST_ROWS:
@@ -51,7 +51,7 @@ def explanations_html(explanations: Explanations) -> Markup:
 
 @html.register
 def local_html(local: LocalExplanations) -> Markup:
-    """Return the Shapley values of the first rows, all but one folded."""
+    """Return the Shapley values of the first rows; if there are several, all are folded."""
     n_rows = len(local.values)
     parts: list[Markup] = []
     for t in range(min(n_rows, MOST_ROWS)):
@@ -79,7 +79,8 @@ def shapley_table(local: LocalExplanations, t: int) -> Markup:
         cell = cell_text(local.rows.values[names[j]][t], local.states(j)[t])
         terms.append((f"{names[j]} = {cell}", float(local.values[t, j])))
     if rest := shown[MOST_TERMS:]:
-        terms.append((f"{len(rest)} weaker features together", float(local.values[t, rest].sum())))
+        weaker = f"{len(rest)} weaker feature{'s together' * (len(rest) > 1)}"
+        terms.append((weaker, float(local.values[t, rest].sum())))
     if local.hidden[t]:
         terms.append(("because cells are missing", float(local.hidden[t])))
     most = max((abs(nats) for _, nats in terms), default=1.0) or 1.0

@@ -22,5 +22,5 @@ def note(text: object) -> Markup:
 
 
 def folded(summary: str, *parts: object) -> Markup:
-    """Return what is shown once it is asked for."""
+    """Return parts that are hidden below a summary until the reader opens it."""
     return element("details", element("summary", summary), *parts)

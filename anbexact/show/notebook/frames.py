@@ -29,7 +29,7 @@ def recommendation_html(recommendation: Recommendation) -> Markup:
 def comparison_html(frame: Comparison) -> Markup:
     """Return a comparison with the best of every measure in bold, and notes."""
     rows, folds = frame.attrs.get("rows"), frame.attrs.get("folds")
-    how = f"{folds}-fold cross-validation of {rows:,} rows; all is relearned in every fold." if rows else ""
+    how = f"{folds}-fold cross-validation of {rows:,} rows; everything is relearned in every fold." if rows else ""
     found = frame.recommendation
     notes = [] if found is None else [note(found)]
     notes += [note(f"Note: {text}") for text in frame.attrs.get("notes", ())]

@@ -11,7 +11,7 @@ from anbexact.show.svg.tables import Cell, html_table, number
 
 @html.register
 def em_html(record: EMRecord) -> Markup:
-    """Return a record of expectation maximisation: its verdict, its starts, and its rounds, folded."""
+    """Return a record of expectation maximisation: whether it converged, its starts, and its rounds, folded."""
     verdict = "converged" if record.converged else "did not converge"
     badge = element("span", verdict, class_=f"badge {'yes' if record.converged else 'no'}")
     starts = [
@@ -32,4 +32,5 @@ def em_html(record: EMRecord) -> Markup:
     if starts:
         parts.append(html_table(["start", "score", "log likelihood", "rounds", ""], starts))
     table = html_table(["round", "structure searched", "log likelihood", "objective"], rounds)
-    return fragment(*parts, folded("Rounds", table), note("Total in nats; likelihoods are of the observed cells."))
+    explained = "In nats, total; likelihoods are those of the observed cells."
+    return fragment(*parts, folded("Rounds", table), note(explained))

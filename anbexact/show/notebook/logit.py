@@ -1,4 +1,4 @@
-"""Logistic regressions that were made of networks."""
+"""Logistic regressions that were made from networks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from anbexact.show.svg.markup import Markup, joined
 from anbexact.show.svg.tables import html_table, name_cell, number
 
 MOST_SHOWN = 20
-"""Coefficients that are shown."""
+"""Most coefficients that are shown."""
 MOST_LISTED = 10_000
-"""Coefficients up to which the largest are looked for: notebooks show a model unasked."""
+"""Most coefficients of a model whose largest ones are shown: a notebook shows models unasked, so it must be quick."""
 
 
 @html.register
 def logit_html(model: LogitModel) -> Markup:
-    """Return a logistic regression: what it is, its network, and its largest coefficients."""
+    """Return a logistic regression: its summary, its network, and its largest coefficients."""
     first, *others = repr(model).split("\n")
     shown = model.structure.without(model.vocabulary.left_out)
     network = folded("The network that the terms come from", network_picture(shown, _strengths(model)))

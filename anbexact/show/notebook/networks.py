@@ -28,13 +28,13 @@ def certificate_html(certificate: Certificate) -> Markup:
 
 @html.register
 def network_html(network: Network) -> Markup:
-    """Return a network: its picture, with arcs by what they are worth, score and certificate."""
+    """Return a network: its picture, in which the width of an arc shows its strength, score and certificate."""
     shown = network.structure.without(network.vocabulary.left_out)
     return fragment(network_picture(shown, strengths_of(network)), structure_facts(shown))
 
 
 def strengths_of(network: Network) -> Strengths:
-    """Return what the arcs of a network are worth, unless it is too large to be drawn."""
+    """Return the strengths of the arcs of a network; none if it is too large to be drawn."""
     return strengths_by_arc(network) if len(network.structure.features) <= MOST_FEATURES else {}
 
 

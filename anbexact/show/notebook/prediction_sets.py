@@ -9,7 +9,7 @@ from anbexact.show.svg.markup import Markup
 from anbexact.show.svg.tables import html_table, name_cell, number
 
 MOST_ROWS = 15
-"""Sets that are shown."""
+"""Most sets that are shown."""
 
 
 @html.register

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from anbexact.models.smooth.shapes import Shape
 
 MOST_SHAPES = 12
-"""Shapes that are drawn, those of the widest range."""
+"""Most features that are drawn, and most interactions that are listed, those of the widest range."""
 MOST_CLASSES = 6
-"""Classes that are drawn in one chart."""
+"""Most classes that are drawn in one chart."""
 
 
 @html.register
@@ -50,8 +50,8 @@ def shapes_text(shapes: Sequence[Shape]) -> str:
     several = len({shape.label for shape in shapes}) > 1
     odds = f"each class against {against}" if several else f"{shapes[0].label} against {against}"
     return (
-        f"The log odds of {odds} are a sum of these shapes, in nats. Bands are of 95 %, given the strengths of "
-        "smoothing; intervals along an axis are spread evenly, whatever their widths."
+        f"The log odds of {odds} are a sum of these shapes, in nats. Bands cover 95 %, with the strengths of "
+        "smoothing taken as given; intervals are spread evenly along an axis, whatever their widths."
     )
 
 

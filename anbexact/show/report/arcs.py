@@ -28,8 +28,8 @@ def arc_report(classifier: NetworkClassifier | RefittedClassifier) -> pd.DataFra
         - ``parent``, ``child``: its ends;
         - ``information``: conditional mutual information of the ends given the other parents of the child, in nats
           per row; NaN if the tables of the network were given;
-        - ``gain``: the score of the child's family with the arc less that without it, total in nats; NaN for a score
-          that cannot tell, and for measured columns.
+        - ``gain``: the score of the child's family with the arc minus its score without it, total in nats; NaN for a
+          score that cannot tell, and for measured columns.
 
     Raises
     ------
@@ -49,5 +49,5 @@ def arc_report(classifier: NetworkClassifier | RefittedClassifier) -> pd.DataFra
 
     network = learned_network(classifier)
     if network is None:
-        raise TypeError(f"{type(classifier).__name__} has no network, and so no arcs")
+        raise TypeError(f"{type(classifier).__name__} has no network and no arcs: pass a fitted network classifier")
     return pd.DataFrame(arc_strengths(network), columns=list(ArcStrength._fields))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Query:
     """A row that took no part in learning: its class posterior under more and more evidence, and the explanation.
 
-    Of the rows that are left out, it is the one on which classifier and naive Bayes differ most; the first if they
-    are the same.
+    Of the rows that are left out, it is the one for which the probabilities of the classifier and of naive Bayes
+    differ most, or the first one if they are always the same.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Query:
     X, y : DataFrame and Series
         All rows.
     left_out : (rows,) integers
-        Places of the rows that are left out.
+        Positions of the rows that are left out.
     threads : int, optional
         Threads of naive Bayes.
     weights : Series, optional
@@ -53,7 +53,7 @@ class Query:
         kept = np.setdiff1d(np.arange(len(X)), left_out)
         naive = NaiveBayesClassifier(n_jobs=threads)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said of all rows already
+            warnings.simplefilter("ignore")  # the fit to all rows has given the same warnings
             of_kept = None if weights is None else weights.iloc[kept]
             naive.fit(X.iloc[kept], y.iloc[kept], of_kept)
             classifier.fit(X.iloc[kept], y.iloc[kept], of_kept)

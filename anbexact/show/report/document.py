@@ -61,7 +61,7 @@ class Paragraph(Block):
 
 @dataclass(frozen=True)
 class Listing(Block):
-    """Sentences below each other, each with a mark."""
+    """Sentences as the items of a list."""
 
     items: Sequence[str]
     key: str = ""
@@ -122,7 +122,7 @@ class Column:
     bar : str
         ``"share"`` for a bar from the left, ``"signed"`` for one from the middle, empty for none.
     most : int
-        Characters of a text that are shown in a page.
+        Most characters of a text that a page shows.
     """
 
     key: str
@@ -274,7 +274,7 @@ class Matrix(Block):
 
 @dataclass(frozen=True)
 class Fragment(Block):
-    """HTML of its own, with what Markdown and JSON have instead."""
+    """A piece of HTML, with what Markdown and JSON have in its place."""
 
     markup: Markup
     text: str = ""

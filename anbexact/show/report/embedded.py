@@ -20,17 +20,18 @@ from anbexact.show.svg.markup import UNPRINTABLE
 from anbexact.tables.vocabulary import Vocabulary
 
 MOST_EXPECTED = 4_000_000
-"""Cells of all terms, times the subsets of their features, up to which a page computes Shapley values."""
+"""Most cells of all terms, times the subsets of their features, for which a page computes Shapley values."""
 MOST_SUMMED = 5_000
-"""Joint states of all families up to which their distribution is computed from a network without counts."""
+"""Most joint states of all families whose distribution is computed from a network without counts."""
 
 
 def described(network: TableNetwork, *, intervals: bool = True) -> dict[str, Any]:
     """Return variables and tables as the page reads them.
 
-    A table is its logarithms, in doubles. With ``intervals``, and if it is the mean of a Dirichlet posterior, it has
-    ``totals``, in singles, too: the sum of the parameters n + α / (q r) over the states, for every joint state of the
-    parents. A total times the mean is the parameter again, so that the page can draw tables.
+    A table consists of its logarithms, in double precision. With ``intervals``, and if it is the mean of a Dirichlet
+    posterior, it also has ``totals``, in single precision: for every joint state of the parents, the sum of the
+    parameters n + α / (q r) over the states. A total times the mean gives a parameter back, so that the page can draw
+    tables.
     """
     found = _variables(network.vocabulary, network.structure.class_name)
     place = {name: k for k, name in enumerate(network.vocabulary.names)}
@@ -49,13 +50,13 @@ def described(network: TableNetwork, *, intervals: bool = True) -> dict[str, Any
 
 
 def described_terms(source: FamilySum, network: TableNetwork) -> list[dict[str, Any]]:
-    """Return the terms of a class posterior with the distribution of their features: what Shapley values are made of.
+    """Return the terms of a class posterior with the distribution of their features, which Shapley values require.
 
     The distribution, ``shares``, is the default background of
-    :func:`~anbexact.explanations.local.explain_locally`, times any number. A term of a table of ``network`` has the
-    place of the table's ``child``, and the axes of its shares are those of the table but the class. Another term has
-    its ``scope`` and its ``logs``, the class last. There are no terms if tables have zeros, or if it would take too
-    long to sum out their distributions.
+    :func:`~anbexact.explanations.local.explain_locally`, up to a constant factor. If the term is a table of
+    ``network``, it names the position of the ``child`` of that table, and the axes of its shares are those of the
+    table without the class. Any other term has its ``scope``, and its ``logs`` with the class as the last axis. The
+    list is empty if tables have zeros, or if it would take too long to sum out the distributions.
     """
     try:
         cells = [potential.logs.size << len(potential.features) for potential in source.potentials]
@@ -82,10 +83,10 @@ def described_terms(source: FamilySum, network: TableNetwork) -> list[dict[str, 
 
 
 def described_average(model: AnDE) -> dict[str, Any]:
-    """Return an average of estimators as the page reads it: weights of joint states, and what is added to each.
+    """Return an average of estimators as the page reads it: weights of joint states, and the prior added to each.
 
-    ``average.tables`` has the class, every set of as many features as an estimator depends on, and every set of one
-    more. ``average.admitted`` has the states, by feature, that have an estimator.
+    ``average.tables`` has tables of the class with every set of as many features as an estimator depends on, and with
+    every set of one more. ``average.admitted`` says for every feature which of its states have an estimator.
     """
     vocabulary = model.vocabulary
     found = _variables(vocabulary, vocabulary.class_name)
@@ -110,14 +111,14 @@ def described_average(model: AnDE) -> dict[str, Any]:
 
 
 def average_bytes(model: AnDE) -> int:
-    """Return how much of a page :func:`described_average` takes at most."""
+    """Return the most characters that the result of :func:`described_average` takes in a page."""
     arities = model.pairs.arities.tolist()
     cells = sum(prod(chosen) for size in model.set_sizes for chosen in combinations(arities, size))
     return in_base64(8 * cells * model.pairs.n_classes)
 
 
 def table_bytes(network: TableNetwork) -> int:
-    """Return how much of a page the tables of a network take."""
+    """Return the number of characters that the tables of a network take in a page."""
     return sum(in_base64(8 * table.values.size) for table in network.tables.values())
 
 
@@ -132,7 +133,7 @@ def text_of(value: object) -> str:
 
 
 def _variables(vocabulary: Vocabulary, class_name: Hashable) -> dict[str, Any]:
-    """Return what the page says of the variables."""
+    """Return names and states of the variables as the page reads them."""
     names, left_out = vocabulary.names, set(vocabulary.left_out)
     return {
         "target": names.index(class_name),
@@ -155,7 +156,7 @@ def _weight(counts: Counts | None, child: Hashable) -> float:
 
 
 def _numbers(name: str, values: Floats) -> dict[str, str]:
-    """Return numbers in singles if these are exact, else in doubles, under a name that says which."""
+    """Return numbers in single precision if that is exact, else in double precision, under a name that says which."""
     if (values.astype(np.float32) == values).all():
         return {f"{name}32": _base64(values, "<f4")}
     return {f"{name}64": _base64(values, "<f8")}

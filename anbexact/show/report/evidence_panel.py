@@ -42,8 +42,8 @@ def panel(
     Parameters
     ----------
     classifier : DiscreteClassifier
-        Fitted. Of measured columns, the panel has the cells on which all densities are constant. Of a pool, it has
-        the one network with the posterior of the pool.
+        Fitted. For measured columns, the panel has the cells on which all densities are constant; for a pool, the one
+        network that has its posterior.
     path : str or Path
         The file.
     costs, utilities, reject : optional
@@ -120,7 +120,7 @@ def _of_network(
     drawable = classifier.model_.has_table_posterior
     intervals = drawable and totals <= room
     if drawable and not intervals:
-        remarks.append("Intervals are left out here: what they need would take too much of the page.")
+        remarks.append("Intervals are left out here, because what they need would take too much of the page.")
     room -= totals if intervals else 0
     markup = panel_markup(network, costs, intervals=intervals, terms=panel_terms(classifier, network, room))
     return joined([markup, *(element("p", text, class_="note") for text in remarks)])

@@ -1,4 +1,4 @@
-"""What a fitted classifier has learned: as values for JSON, and as lines for a terminal, by the facts that it has."""
+"""The facts about a fitted classifier: what it has learned, as values for JSON and as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.units import counted
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.models.estimator_average import AnDE
@@ -26,7 +27,7 @@ Facts = Mapping[str, Any]
 LEAST_JOINED = 0.5
 """Pairs of features that an average joins with this probability or more are printed."""
 OF_ESTIMATORS = ("ess", "smoothing", "parameters", "score_name", "members")
-"""Facts for which fitted attributes of the classifier replace those of its model, because they may say more."""
+"""Facts that fitted attributes of the classifier replace, because these may say more than the facts of its model."""
 
 
 def learned_network(classifier: Any) -> Network | None:
@@ -59,7 +60,7 @@ def facts_of(classifier: DiscreteClassifier) -> dict[str, Any]:
 
 
 def _reading(estimator: Any) -> dict[str, Any]:
-    """Return which features have a state for missing cells, and which columns were left out, if that is known."""
+    """Return which features have a state for missing cells and which columns were left out, as far as it is known."""
     if not hasattr(estimator, "dropped_"):
         return {}
     own = estimator.vocabulary_.own_missing
@@ -134,12 +135,12 @@ WRITTEN: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 
 def sample_sizes(classifier: DiscreteClassifier) -> str:
-    """Return the equivalent sample sizes of score and tables as text, or what replaces them, if anything."""
+    """Return as text how tables are estimated: the equivalent sample sizes of score and tables, or another rule."""
     return sizes_text(facts_of(classifier))
 
 
 def sizes_text(found: Facts) -> str:
-    """Return how tables are estimated, for :func:`sample_sizes`."""
+    """Return the text of :func:`sample_sizes` for facts."""
     if "measure" in found:
         return _measure(found["measure"], found["cut_points"])
     if "ess" not in found:
@@ -157,8 +158,8 @@ def sizes_text(found: Facts) -> str:
     if not in_score or found["smoothing"] == found["ess"]:
         return f"equivalent sample size {found['smoothing']:.4g}"
     own = found.get("class_smoothing")
-    of_class = "" if own is None else f", {own:.4g} in that of the class"
-    return f"{ess}, {found['smoothing']:.4g} in the tables{of_class}"
+    class_table = "" if own is None else f", {own:.4g} in that of the class"
+    return f"{ess}, {found['smoothing']:.4g} in the tables{class_table}"
 
 
 def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -> str:
@@ -169,7 +170,7 @@ def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -
     finest = max(partition.n_levels for partition in measure.partitions.values())
     cells = [len(cuts) + 1 for cuts in cut_points.values()]
     of_column = str(max(cells)) if min(cells) == max(cells) else f"{min(cells)} to {max(cells)}"
-    return f"{name} of up to {finest} level{'s' * (finest > 1)}, {of_column} cells at the most probable"
+    return f"{name} of up to {finest} level{'s' * (finest > 1)}, {of_column} cells at the most probable one"
 
 
 def print_reading(classifier: DiscreteClassifier) -> None:
@@ -202,7 +203,7 @@ def _print_estimators(found: Facts) -> None:
     average: AnDE = found["estimators"]
     features = ("one feature", "two features")[average.order - 1]
     n_features = len(average.vocabulary.features)
-    number = f"{n_features:,}" if average.order == 1 else f"{math.comb(n_features, 2):,} pairs"
+    number = counted(n_features, "feature") if average.order == 1 else counted(math.comb(n_features, 2), "pair")
     print(f"{found['class']} and {features} -> every other feature, averaged over {number}")
     if "min_weight" in found:
         admitted, weight = average.admitted, f"training weight {found['min_weight']:g} or more"
@@ -234,13 +235,13 @@ def _print_structure(found: Facts) -> None:
         arcs.setdefault(child, []).append(str(parent))
     n_arcs = len(structure.feature_edges)
     between = "no arcs between features" if not n_arcs else f"{n_arcs} arc{'s' * (n_arcs > 1)} between features:"
-    of_class = _names(structure.parents[structure.class_name])
+    class_parents = _names(structure.parents[structure.class_name])
     children = structure.children(structure.class_name)
     if children == structure.features:
         print(f"{structure.class_name} -> every feature{', and ' if n_arcs else '; '}{between}")
     else:
-        if of_class:
-            print_wrapped(f"{of_class} -> {structure.class_name}")
+        if class_parents:
+            print_wrapped(f"{class_parents} -> {structure.class_name}")
         if children:
             print_wrapped(f"{structure.class_name} -> {_names(children)}")
         touched = {name for edge in structure.edges for name in edge}
@@ -310,4 +311,4 @@ SHOWN = {
     *("ess", "smoothing", "score_name", "min_weight", "exact", "levels", "level_cost", "biases", "ridge"),
     *WRITTEN,
 }
-"""The facts that are printed in a form of their own, or as a part of another one."""
+"""The facts that are printed in their own form, or as a part of another fact; all others are printed by name."""

@@ -1,4 +1,4 @@
-"""What every feature tells about the class."""
+"""How much every feature tells about the class."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def feature_report(
     classifier: NetworkClassifier | RefittedClassifier, X: Any, y: Any, sample_weight: Any = None
 ) -> pd.DataFrame:
-    """Return, for every feature, the evidence that the class depends on it, and what it tells in the network.
+    """Return, for every feature, the evidence that the class depends on it, and its information in the network.
 
     Parameters
     ----------
     classifier : NetworkClassifier or RefittedClassifier
         Fitted; of a refit, the network that it was made of.
     X, y, sample_weight
-        The rows that the figures are of, as in ``fit``; those it was learned from, or others. Columns that were
-        measured, not discretised, are taken in the cells of their most probable levels.
+        The rows that the figures describe, as in ``fit``: those that the classifier was learned from, or others.
+        Columns that were measured, not discretised, are divided into the cells of their most probable levels.
 
     Returns
     -------
@@ -40,9 +40,9 @@ def feature_report(
 
         - ``log_bayes_factor``: ln BF(C, X_i) in nats, total; below 0 the data speak for dependence (see
           :func:`~anbexact.selection.log_bayes_factor`; by the classifier's ``ess_``, or 1);
-        - ``information``: conditional mutual information of the class and the feature, in nats per row: given its
-          other parents for a child of the class, given the class's other parents for a parent of it; NaN for
-          a feature without an arc from or to the class;
+        - ``information``: conditional mutual information of the class and the feature, in nats per row: for a child
+          of the class given its other parents, for a parent of the class given the class's other parents; NaN for a
+          feature without an arc from or to the class;
         - ``rank``: 1 for the lowest Bayes factor.
 
     Raises
@@ -68,7 +68,10 @@ def feature_report(
 
     network = learned_network(classifier)
     if network is None:
-        raise TypeError(f"{type(classifier).__name__} has no network that its features could be compared in")
+        raise TypeError(
+            f"{type(classifier).__name__} has no network in which its features could be compared: pass a fitted "
+            "network classifier"
+        )
     learned = first_table_classifier(classifier)
     reader = replace(learned.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points)
     table = reader.table(X, y, sample_weight)

@@ -35,7 +35,7 @@ from anbexact.show.report.validation import Validation, obstacle, validate
 from anbexact.show.svg.markup import Markup, joined
 
 PANEL_BYTES = 900_000
-"""Most bytes that the tables of a panel may take within a report."""
+"""Most bytes that the tables of a panel may take within a report; ``anbexact panel`` writes pages for larger ones."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class Settings:
     Attributes
     ----------
     models : tuple of str
-        Rivals.
+        Names of the rivals that are cross-validated, too.
     folds : int or None
-        Folds of the cross-validation; None for none.
+        Number of folds; None for no cross-validation.
     seed : int
         Seed of the folds.
     command : str
-        What makes the report again.
+        The command or call that makes the report again.
     progress : callable or None
         Called with the progress of the cross-validation.
     stability : bool
-        Whether there is a section on how sure the arcs are.
+        Whether there is a section on how certain the arcs and the probabilities are.
     costs : Costs or None
         What decisions cost; None for no section on decisions.
     """
@@ -158,7 +158,7 @@ def report(
     utilities: Any = None,
     reject: float | None = None,
 ) -> Report:
-    """Report on a fitted classifier: the data, the network, how well it predicts, what the features tell, its limits.
+    """Report on a fitted classifier: its data, network, predictions, features, single cases and limits.
 
     Parameters
     ----------
@@ -173,15 +173,15 @@ def report(
         Rivals that are cross-validated with the classifier, by the names of :func:`anbexact.compare.compare`.
     folds : int or None, default 5
         Folds of the cross-validation, in which the classifier is learned again; None leaves it out. It takes by far
-        the longest.
+        the longest of all sections.
     seed : int, default 0
         Seed of the folds.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
     stability : bool, default False
-        Whether there is a section on how sure the arcs and the probabilities are: the posterior over structures, what
-        hangs on single rows, and intervals of the probabilities of the single cases. With many features it takes up
-        to some minutes.
+        Whether there is a section on how certain the arcs and the probabilities are: the posterior over structures,
+        what depends on single rows, and intervals of the probabilities of the single cases. With many features it can
+        take some minutes.
     costs, utilities : DataFrame, mapping or array, optional
         What decisions cost, or are worth, as in :meth:`~anbexact.NetworkClassifier.decide`. The report then has a
         section on decisions: what is decided for each class, what it costs per row, and what it would cost to decide
@@ -269,10 +269,11 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
     ]
     if structure is not None:
         n_arcs = len(structure.feature_edges)
-        proved = (
-            "proved to be the best of its kind by its score" if structure.certificate.optimal else "not proved best"
+        proved = "is proved" if structure.certificate.optimal else "is not proved"
+        sentences.append(
+            f"Its network has {counted(n_arcs, 'arc')} between features and {proved} to have the best score of its "
+            "kind."
         )
-        sentences.append(f"Its network has {n_arcs:,} arc{'s' * (n_arcs != 1)} between features and is {proved}.")
     blocks: list[Block] = [Paragraph(" ".join(sentences), "lead", "text")]
     points = []
     if validation is not None and validation.own in validation.lines:
@@ -285,7 +286,7 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
             f"{np.exp(-loss):.3f} in the geometric mean."
         )
         shares = np.bincount(own.truth, own.weights, len(validation.classes)) / own.weights.sum()
-        points.append(f"Always answering the most frequent class would be right in {shares.max():.1%}.")
+        points.append(f"Always answering the most frequent class would be right for {shares.max():.1%} of the rows.")
     count = len(warnings_of(subject, validation))
     points.append(f"Warnings: {count}, in the section on warnings and limits." if count else "Warnings: none.")
     return Section("summary", "In short", [*blocks, Listing(points, key="points")])

@@ -18,7 +18,7 @@ MOST_BYTES = 60_000_000
 
 
 class TooLargeForPageError(ValueError):
-    """Tables that take more of a page than is set aside for them."""
+    """The tables of a panel take more of a page than is set aside for them."""
 
 
 def check_size(size: int, most_bytes: int) -> None:
@@ -38,9 +38,9 @@ def check_size(size: int, most_bytes: int) -> None:
 def panel_network(classifier: DiscreteClassifier, most_bytes: int = MOST_BYTES) -> TableNetwork:
     """Return the network whose posteriors a panel shows.
 
-    Of measured columns, it has the cells on which all densities are constant, or those of the most probable levels if
-    these are too many. Of a refit it is the network with the refitted posterior, under which missing cells are summed
-    out in prediction, too; of a pool, the network that has its posterior.
+    For measured columns, it has the cells on which all densities are constant, or those of the most probable levels
+    if the former are too many. For a refit, it is the network with the refitted posterior, which also sums out
+    missing cells in predictions; for a pool, the network that has its posterior.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def panel_network(classifier: DiscreteClassifier, most_bytes: int = MOST_BYTES) 
 
 
 def panel_terms(classifier: DiscreteClassifier, network: TableNetwork, room: int) -> list[dict[str, Any]]:
-    """Return the terms of the log odds with the distribution of their features; none if they are larger than room."""
+    """Return the terms of the log odds with the distribution of their features; none if they exceed the room."""
     source = classifier.model_ if "refit" in facts_of(classifier) else network
     terms = described_terms(source.family_sum(), network)
     size = sum(len(text) for term in terms for text in term.values() if isinstance(text, str))
@@ -74,20 +74,20 @@ def panel_terms(classifier: DiscreteClassifier, network: TableNetwork, room: int
 
 
 def remarks_on(classifier: DiscreteClassifier, network: TableNetwork) -> list[str]:
-    """Return what must be known to read the panel of a classifier."""
+    """Return what a reader must know about the panel of a classifier, in sentences."""
     facts = facts_of(classifier)
     if "refit" in facts:
         return [
             "This model is a refit: its data determine the probabilities of the class given the features. The "
-            "probabilities of features are those of a network with this class posterior, as near as possible to the "
-            "network that was learned first."
+            "probabilities of features are those of a network that has this class posterior and is otherwise as near "
+            "as possible to the network that was learned first."
         ]
     if "members" in facts:
         return [
             f"This model is a pool of {len(facts['weights'])} classifiers. The panel computes with one network "
             "that has the class posterior of the pool. If all features are known, its probabilities are those of the "
-            "pool. If some are not, every member of the pool sums them out by itself, and the probabilities of the "
-            "pool can differ from those of the panel."
+            "pool. If some are not known, every member of the pool sums them out by itself, so the probabilities of "
+            "the pool can differ from those of the panel."
         ]
     model: Any = classifier.model_.learned
     if "measure" in facts and facts["measure"].partitions:
@@ -96,7 +96,7 @@ def remarks_on(classifier: DiscreteClassifier, network: TableNetwork) -> list[st
 
 
 def _on_measured_columns(model: DensityNetwork, network: TableNetwork) -> str:
-    """Return what the states of measured columns are in the panel of a network of densities."""
+    """Return a sentence that says what the states of measured columns are in the panel of a network of densities."""
     if any(len(network.cut_points[name]) < len(cuts) for name, cuts in model.cell_cut_points.items()):
         return (
             "Columns of this model are measured, not cut. The panel takes each at its most probable level, because "

@@ -1,4 +1,4 @@
-"""Printing values as JSON."""
+"""Values as JSON, printed so that every output can express them."""
 
 from __future__ import annotations
 

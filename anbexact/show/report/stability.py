@@ -1,4 +1,4 @@
-"""How sure the arcs of a network are, in the rows that it was learned from."""
+"""How certain the arcs of a network are, given the rows that it was learned from."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ from anbexact.show.report.facts import learned_network
 from anbexact.tables.table import DiscreteTable
 
 MOST_FEATURES = 16
-"""Features up to which all networks are summed; beyond, all forests are."""
+"""Most features for which the posterior is one over all networks; with more, it is one over all forests."""
 MOST_LEFT_OUT = 2e9
-"""Steps up to which every row is left out once: distinct rows times features² times sets of features."""
+"""Most steps for which every row is left out once: distinct rows times features² times sets of features."""
 BAYES_FACTOR = 20.0
+"""Structures within this Bayes factor of the best are near it; more is strong evidence (Kass and Raftery, 1995)."""
 LEAST_LISTED = 0.05
-"""Least probability of a pair outside the network that is listed."""
+"""Least probability with which a pair outside the network must be joined to be listed."""
 MOST_NEAR = 2_000
-"""Structures near the optimum that are looked for."""
+"""Most structures near the optimum that are looked for."""
 
 Arc = tuple[Hashable, Hashable]
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What is known of a structure's rivals.
+    """What is known about the rivals of a structure.
 
     Attributes
     ----------
     posterior : StructurePosterior
-        Over all structures of the kind.
+        The posterior over all structures of the kind.
     pairs : DataFrame
         See :func:`stability_report`.
     n_near : int, optional
         Equivalence classes of structures within a Bayes factor of 20 of the best; None if they were not looked for.
     complete : bool
-        Whether these are all.
+        Whether these are all; otherwise, there are at least as many.
     n_effective : float
-        How many equally probable structures would be as uncertain.
+        The number of equally probable structures over which a posterior would be as uncertain.
     """
 
     posterior: StructurePosterior
@@ -56,7 +57,7 @@ class Stability:
 
 
 def stability_report(classifier: NetworkClassifier | RefittedClassifier, X: Any, y: Any) -> pd.DataFrame:
-    """Return how sure it is that features are joined.
+    """Return how certain it is that features are joined.
 
     Parameters
     ----------
@@ -99,13 +100,13 @@ def stability_report(classifier: NetworkClassifier | RefittedClassifier, X: Any,
     2  jacket_color  head_shape       False     0.5        1.0      0.0
     """
     if learned_network(classifier) is None:
-        raise TypeError(f"{type(classifier).__name__} has no network, and so no arcs")
+        raise TypeError(f"{type(classifier).__name__} has no network and no arcs: pass a fitted network classifier")
     network = first_table_classifier(classifier)
     return stability(network, network.reader_.table(X, y)).pairs
 
 
 def stability(network: NetworkClassifier, table: DiscreteTable) -> Stability:
-    """Return what is known of the rivals of a network's structure."""
+    """Return what is known about the rivals of a network's structure."""
     kind = _kind(network)
     ess = getattr(network, "ess_", 1.0)
     threads = network.n_jobs

@@ -52,7 +52,7 @@ class Subject:
 
     @classmethod
     def of(cls, classifier: DiscreteClassifier, X: Any, y: Any, sample_weight: Any = None) -> Subject:
-        """Read rows; leave out those without a class, or of weight 0.
+        """Read rows, and leave out those without a class or of weight 0.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Subject:
         weights = check_weights(sample_weight, len(frame))
         kept = target.notna().to_numpy() & (weights > 0)
         if not kept.any():
-            raise ValueError("there is no row with a class and a positive weight to report on")
+            raise ValueError("no row has both a class and a positive weight, so there is nothing to report on")
         known = set(classifier.classes_.tolist())
         unknown = [label for label in target[kept].unique().tolist() if label not in known]
         if unknown:
@@ -134,7 +134,7 @@ class Subject:
 
     @cached_property
     def truth(self) -> Integers:
-        """Places of the true classes among the classes, shape (rows,)."""
+        """Positions of the true classes among the classes, shape (rows,)."""
         codes, categories = read_labels(self.y).coded
         place = {label: k for k, label in enumerate(self.classes)}
         return np.array([place[label] for label in categories], dtype=np.intp)[codes]

@@ -22,11 +22,12 @@ MOST_LINES = 10
 
 
 def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
+    """Print a text in lines of a width, all but the first indented by two more characters."""
     print(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent + "  "))
 
 
 def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
-    """Print what the features tell about the class, first those for which the evidence is clearest."""
+    """Print what the features tell about the class, the clearest evidence first."""
     shown = report.sort_values("rank", kind="stable")[:MOST_LINES]
     lines = [
         (str(name), f"{row.log_bayes_factor:,.1f}", "-" if math.isnan(row.information) else f"{row.information:.4f}")
@@ -39,8 +40,8 @@ def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
         print_cells(first, others, widths)
     if len(report) > MOST_LINES:
         print(f"... and {len(report) - MOST_LINES} more features")
-    print("ln BF: log Bayes factor, for independence above 0, for dependence below; information: conditional mutual")
-    print("  information with the class in this network, nats per row")
+    print("ln BF: log Bayes factor, above 0 for independence, below 0 for dependence; information: conditional")
+    print("  mutual information with the class in this network, nats per row")
 
 
 def print_comparison(frame: pd.DataFrame) -> None:
@@ -54,7 +55,7 @@ def print_comparison(frame: pd.DataFrame) -> None:
         print_cells(line[0], [text + end for text in line[1:]], widths)
     print("* best; ± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss:")
     print("  the same per row, with a minus sign; Brier: summed over classes, 0 to 2; ECE: expected calibration")
-    print("  error, the mean gap between the predicted class's probability and its share of hits, in 10 bins")
+    print("  error, the mean distance of the predicted class's probability from its share of hits, in 10 bins")
     print("parameters: free probabilities, or coefficients; fit s: seconds to learn; both means over folds")
     if any(str(name).endswith(" refitted") for name in frame.index):
         print("refitted: the network as a logistic regression, its coefficients fitted to the class given the")
@@ -71,7 +72,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def read_comparison(frame: pd.DataFrame) -> list[str]:
-    """Return, in sentences, which line has the lowest log loss, and what the refits did to it.
+    """Return, in sentences, which models have the lowest log loss, and how the refits changed that of the networks.
 
     Log losses are compared as they are printed, to four decimals.
     """
@@ -82,17 +83,17 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
         names = [str(name) for name, loss in losses.items() if loss == least]
         log_loss = frame["log_loss"].min()
         sentences.append(
-            f"Lowest log loss: {_enumerated(names)}. The true classes have a probability of "
-            f"{math.exp(-log_loss):.3f} there, in the geometric mean over the rows."
+            f"Lowest log loss: {_enumerated(names)}. It means that the true classes have a probability of "
+            f"{math.exp(-log_loss):.3f} in the geometric mean over the rows."
         )
     refits = {str(old): losses[new] - losses[old] for old, new in frame.attrs["refits"].items() if new in losses}
     lowered = [f"{name} by {-change:.4f}" for name, change in refits.items() if change < 0]
     raised = [f"{name} by {change:.4f}" for name, change in refits.items() if change > 0]
     if refits:
         which = f" ({_enumerated(lowered)})" if lowered else ""
-        others = f", and raised that of {len(raised)} ({_enumerated(raised)})" if raised else ""
+        others = f", and raised it for {len(raised)} ({_enumerated(raised)})" if raised else ""
         sentences.append(
-            f"The refit lowered the log loss of {len(lowered)} of {len(refits)} networks{which}{others}."
+            f"The refit lowered the log loss for {len(lowered)} of {len(refits)} networks{which}{others}."
         )
     return sentences
 
@@ -102,13 +103,13 @@ def _enumerated(names: Sequence[str]) -> str:
 
 
 def print_cells(first: str, others: Sequence[str], widths: Sequence[int]) -> None:
-    """Print a line of a table: the first cell to the left, the others to the right."""
+    """Print a line of a table, the first cell aligned to the left, the others to the right."""
     cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
     print("  ".join([first.ljust(widths[0]), *cells]).rstrip())
 
 
 def class_sizes(y: pd.Series[Any], most: int = 8) -> str:
-    """Return the classes and how many rows each has, the largest ones first."""
+    """Return the classes and how many rows each of them has, the most frequent first."""
     sizes = list(y.value_counts().items())
     sizes = [(label, n) for label, n in sizes if n]
     shown = ", ".join(f"{label} ({n:,})" for label, n in sizes[:most])
@@ -116,7 +117,7 @@ def class_sizes(y: pd.Series[Any], most: int = 8) -> str:
 
 
 def about(name: str) -> str:
-    """Return the first sentence of what an embedded table's loader says of it."""
+    """Return what an embedded table is: the first sentence of the docstring of its loader."""
     from anbexact import datasets
 
     loader: Any = datasets.LOADERS[name]

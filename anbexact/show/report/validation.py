@@ -1,4 +1,4 @@
-"""How well a classifier predicts rows that it was not learned from: relearned in every fold, against rivals."""
+"""How well a classifier and its rivals predict rows that they were not learned from: relearned in every fold."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class HeldOut:
     Attributes
     ----------
     truth : (rows,) int
-        Places of the true classes among ``classes``.
+        Positions of the true classes among those of the validation.
     proba : (rows, classes) float64
         Probabilities.
     weights : (rows,) float64
@@ -81,7 +81,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Cross-validated predictions by model, and what must be known to read them.
+    """Cross-validated predictions by model, with notes on them.
 
     Attributes
     ----------
@@ -152,7 +152,17 @@ def validate(
 
 
 def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, str], tuple[str, str, str] | None]:
-    """Return the classifier and its network, unfitted; how refits are called; and network, refit and pool of both."""
+    """Return what is cross-validated for the classifier itself.
+
+    Returns
+    -------
+    models : dict
+        The classifier by the name ``own``; for a refit, also its network. All are unfitted.
+    refit_of : dict
+        The name of the refit of a network that is refitted in the folds.
+    names : tuple or None
+        The names of the network, its refit, and the pool of both; None for a classifier without a refit.
+    """
     classifier: Any = subject.classifier
     if "refit" in subject.facts:
         learned = subject.name.rpartition(" ")[0]

@@ -14,13 +14,15 @@ COLOURS = ("#2f7fd6", "#d0741c", "#2a9d68", "#b05bc4", "#c94a5a", "#7d8a2e", "#1
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
 """Dashes of lines: they distinguish lines of the same colour, and all lines for readers who do not see colours."""
 MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 13, 6.7
-"""Intervals of an axis that are named, characters of their names, and the width of one."""
+"""Most intervals of an axis that are named, most characters of such a name, and the width of one in pixels."""
 MOST_LEVEL = 8
-"""Columns of a matrix up to which their names are written level."""
+"""Most columns of a matrix whose names are written level."""
 SHORT_NAME = 3
-"""Characters of a name that is written level above any number of columns."""
+"""Most characters of names that are written level above any number of columns."""
 WIDTH, HEIGHT = 420.0, 300.0
+"""Size of a chart, in pixels."""
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 12.0, 10.0, 44.0
+"""Margins of the axes of a chart, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,9 @@ class Line:
     Attributes
     ----------
     name : str
-        For the legend; empty for none.
+        Its name in the legend; empty for none.
     points : sequence of (x, y)
-        Where it leads.
+        The points that it joins.
     band : sequence of (x, low, high)
         A band around it.
     marks : bool
@@ -52,9 +54,9 @@ class Chart:
     Attributes
     ----------
     title : str
-        What the chart shows; read to those who do not see it.
+        What the chart shows; screen readers read it out.
     x_label, y_label : str
-        Of the axes.
+        The labels of the axes.
     lines : sequence of Line
         What is drawn.
     x_range, y_range : (low, high)
@@ -62,7 +64,7 @@ class Chart:
     reference : ((x, y), (x, y)) or None
         The ends of a dashed line for comparison.
     x_names : sequence of str
-        Names of the intervals from 0 to 1, from 1 to 2 and so on along the x axis, in the place of its numbers.
+        Names of the intervals from 0 to 1, from 1 to 2 and so on, which the x axis shows instead of numbers.
     """
 
     title: str
@@ -184,11 +186,11 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 def matrix_table(names: Sequence[object], values: Sequence[Sequence[float]], caption: str) -> Markup:
     """Return a confusion matrix as a table: rows are true classes, each shaded by the shares of its rows."""
     head = [element("th", "true \\ predicted", scope="col")]
-    above, beside = shortened_apart(names, 14), shortened_apart(names, 24)
+    above, left = shortened_apart(names, 14), shortened_apart(names, 24)
     head += [element("th", of, scope="col", title=str(name)) for of, name in zip(above, names, strict=True)]
     many, longest = len(names) > MOST_LEVEL, max((len(str(name)) for name in names), default=0)
     body = []
-    for name, label, row in zip(names, beside, values, strict=True):
+    for name, label, row in zip(names, left, values, strict=True):
         total = sum(row) or 1.0
         cells = [element("th", label, scope="row", title=str(name))]
         for value in row:

@@ -9,9 +9,9 @@ from typing import Any
 from anbexact.show.svg.markup import shortened_apart
 
 CHARACTER = 0.58
-"""Width of a character of a label in the size of its font, on average."""
+"""Mean width of a character of a label, as a share of the size of its font."""
 SHORT_NAME = 3
-"""Characters of a name that is written level below any number of columns."""
+"""Most characters of names that are written level below any number of columns."""
 
 
 def plain(text: object) -> str:
@@ -26,7 +26,7 @@ def plain(text: object) -> str:
 
 
 def label_lines(names: Sequence[object], width: int, lines: int = 2) -> list[str]:
-    r"""Return names broken over lines; what is too long loses its middle, and different names stay different.
+    r"""Return names broken into lines; the middle of long names is left out, and different names stay different.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def label_lines(names: Sequence[object], width: int, lines: int = 2) -> list[str
 
 
 def filled(parts: Sequence[str], width: int) -> str:
-    r"""Return parts of a sentence in one line if they fit, else each in lines of its own, of about equal length.
+    r"""Return parts of a sentence in one line if they fit, else each part in its own lines of about equal length.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def filled(parts: Sequence[str], width: int) -> str:
 
 
 def _even(text: str, width: int) -> str:
-    """Return a text in as few lines as a width in characters allows, but narrower ones if that suffices."""
+    """Return a text in as few lines as a width in characters allows, and in the narrowest of so few lines."""
     fewest = len(textwrap.wrap(text, width))
     widths = range(-(-len(text) // max(fewest, 1)), width + 1)
     return next("\n".join(lines) for of in widths if len(lines := textwrap.wrap(text, of)) <= fewest)
@@ -78,17 +78,17 @@ def longest_line(labels: Sequence[str]) -> int:
 
 
 def inches(characters: int, points: float) -> float:
-    """Return about how wide a line of text is, in inches, in a font of a size in points."""
+    """Return the approximate width of a line of text, in inches, for the size of its font in points."""
     return characters * CHARACTER * points / 72
 
 
 def characters(width: float, points: float) -> int:
-    """Return about how many characters of a font fit into a width, in inches; at least 12."""
+    """Return about how many characters of a size in points fit into a width in inches; at least 12."""
     return max(int(width / inches(1, points)), 12)
 
 
 def axes_size(axes: Any) -> tuple[float, float]:
-    """Return the width and height of matplotlib axes, in inches, as they are before a layout."""
+    """Return the width and height of matplotlib axes, in inches; a layout that follows can still change them."""
     box = axes.get_window_extent()
     return box.width / axes.figure.dpi, box.height / axes.figure.dpi
 

@@ -11,26 +11,27 @@ Point = tuple[float, float]
 Arc = tuple[int, int]
 
 GAP = 18.0
-"""Least distance of two nodes of a layer."""
+"""Least distance between two nodes of a layer, in pixels."""
 LAYER_GAP = 46.0
-"""Distance of two layers."""
+"""Distance between two layers, in pixels."""
 SWEEPS = 12
+"""Passes over all layers, downwards and upwards in turn, that order the nodes, and as many that place them."""
 WIDE = 900.0
-"""Width of a page that a picture should fit, and by which isolated nodes are wrapped."""
+"""Width of a page that a picture should fit, in pixels; rows of isolated nodes may have three quarters of it."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of nodes and arcs.
+    """The places of nodes and arcs.
 
     Attributes
     ----------
     centres : tuple of (x, y)
         The middle of every node.
     routes : mapping of arc to points
-        The points that an arc leads through, those of its nodes included.
+        The points that an arc leads through, including the middles of its nodes.
     width, height : float
-        Of the whole.
+        The size of the whole.
     """
 
     centres: tuple[Point, ...]
@@ -39,7 +40,7 @@ class Layout:
     height: float
 
     def scale(self, width: float = WIDE) -> float:
-        """Return by how much the picture must shrink to fit a width, and two thirds of it in height."""
+        """Return the factor, 1 at most, that shrinks the picture to a width, and to two thirds of it in height."""
         return min(1.0, width / max(self.width, 1.0), width / 1.5 / max(self.height, 1.0))
 
 
@@ -53,7 +54,7 @@ def layered(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
     Parameters
     ----------
     sizes : sequence of (width, height)
-        Of every node.
+        The size of every node.
     arcs : sequence of (parent, child)
         Positions in ``sizes``.
     """
@@ -76,7 +77,7 @@ def _isolated(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
 
 
 def _layered(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
-    """Return the layers of the nodes that have arcs, components side by side; the others stay at the origin."""
+    """Return the layers of the nodes that have arcs, components side by side; all other nodes stay at the origin."""
     centres: dict[int, Point] = {}
     routes: dict[Arc, tuple[Point, ...]] = {}
     left = height = 0.0
@@ -136,7 +137,7 @@ def _component(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
     centres = tuple(places.get(node, (0.0, 0.0)) for node in range(len(sizes)))
 
     def points(node: int) -> list[Point]:
-        """A bend leads along the whole height of its layer, past the nodes there."""
+        """Return the points of a route at a node; at a bend, it leads past the nodes of the whole layer."""
         (x, y), half = places[node], tall[node] / 2
         return [(x, y)] if node < len(sizes) else [(x, y - half), (x, y + half)]
 
@@ -145,7 +146,7 @@ def _component(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
 
 
 def _layers(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
-    """Return the longest path from a node without parents; a node without parents stands just above its children."""
+    """Return the layer of every node: the longest path to it; a node without parents is just above its children."""
     layer = [0] * n_nodes
     for _ in range(n_nodes):
         changed = False
@@ -166,7 +167,7 @@ def _layers(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
 
 
 def _ordered(rows: list[list[int]], links: Sequence[Arc]) -> list[list[int]]:
-    """Return layers in an order with few crossings: that of barycentres, swept down and up."""
+    """Return the nodes of every layer in an order with few crossings, by barycentres, in sweeps down and up."""
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for upper, lower in links:

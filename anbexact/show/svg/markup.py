@@ -12,9 +12,9 @@ from typing import Any
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 """Characters that a page cannot hold, and those that reverse the direction of the text that follows."""
 MOST_OF_WORD = 8
-"""Characters by which a difference in the middle of a word is extended to the whole word."""
+"""Most characters by which a difference within a word is extended, to either side, to show the whole word."""
 VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
-"""Elements of HTML without an end."""
+"""Elements of HTML that have no end tag."""
 
 
 class Markup(str):
@@ -51,8 +51,9 @@ def element(name: str, /, *children: object, **attributes: Any) -> Markup:
     *children : object
         What it contains, escaped unless it is :class:`Markup`.
     **attributes : Any
-        Its attributes: an underscore stands for a hyphen, and one at the end is left out (``class_``). None and False
-        leave an attribute out, True leaves out its value. Floats are rounded to two decimals.
+        Its attributes. An underscore stands for a hyphen, and underscores at the end are removed (``class_``). An
+        attribute that is None or False is left out, and one that is True has no value. Floats are rounded to two
+        decimals.
 
     Examples
     --------
@@ -133,6 +134,6 @@ def _telling(text: str, others: list[str], most: int) -> str:
 
 
 def _shared(texts: Sequence[str]) -> int:
-    """Return with how many characters all texts begin."""
+    """Return the number of characters with which all texts begin alike."""
     columns = enumerate(zip(*texts, strict=False))
     return next((k for k, letters in columns if len(set(letters)) > 1), min(map(len, texts)))

@@ -15,13 +15,15 @@ from anbexact.show.svg.markup import Markup, element, shortened_apart
 MOST_FEATURES = 80
 """Maximum number of features of a network that is drawn automatically."""
 MOST_CHARACTERS = 22
-"""Characters of a name in a picture; the whole name is in its tooltip."""
+"""Most characters of a name in a picture; the whole name is in its tooltip."""
 CHARACTER = 7.3
 """Width of a character, in pixels."""
 NODE_HEIGHT = 28.0
+"""Height of a node, in pixels."""
 THINNEST, THICKEST = 1.0, 5.0
-"""Widths of the weakest and the strongest arc."""
+"""Widths of an arc of strength 0 and of the strongest arc, in pixels."""
 MARGIN = 6.0
+"""Space around a picture, in pixels."""
 
 Strengths = Mapping[tuple[Hashable, Hashable], float]
 """Strengths of (parent, child) arcs, in nats per row; NaN where unknown."""
@@ -40,13 +42,13 @@ class Diagram:
     layout : Layout
         Positions of ``names``, and of ``arcs`` by indices into ``names``.
     sizes : tuple of (width, height)
-        Of the nodes.
+        The sizes of the nodes.
     arcs : mapping of arc to float
         The arcs that are drawn, by positions in ``names``, each with its width.
     strengths : mapping of (parent, child) to float
         The strengths of arcs.
     implied : bool
-        Whether the class is a parent of all features that have arcs, without being drawn so.
+        Whether the class is a parent of all features that have arcs, by arcs that are not drawn.
     unused : frozenset
         Features without any arc.
     """
@@ -61,7 +63,7 @@ class Diagram:
     unused: frozenset[Hashable]
 
     def label(self, name: Hashable) -> str:
-        """Return what is written into a node."""
+        """Return the text in a node."""
         return self._labels[name]
 
     @cached_property
@@ -132,7 +134,7 @@ def _with_class_on_top(layout: Layout, size: Point) -> Layout:
 
 
 def _widths(arcs: list[Arc], names: tuple[Hashable, ...], strengths: Strengths) -> dict[Arc, float]:
-    """Return the widths of arcs: in proportion to the root of what they are worth."""
+    """Return the widths of arcs, which grow with the square root of their strength."""
     found = {(p, c): strengths.get((names[p], names[c]), math.nan) for p, c in arcs}
     finite = [value for value in found.values() if math.isfinite(value)]
     most = max(finite, default=0.0)

@@ -1,4 +1,4 @@
-"""Pictures of arcs with probabilities: lines as wide as two variables are certain to be joined."""
+"""Pictures of arcs with probabilities: the width of a line shows how probable it is that it joins its ends."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from anbexact.models.structure import Certificate, Structure
 from anbexact.show.svg.network import THICKEST, Diagram, diagram
 
 LEAST_DRAWN = 0.1
-"""Pairs that are joined with a lower probability are not drawn unasked."""
+"""By default, pairs that are joined with a lower probability are not drawn."""
 
 Probabilities = Mapping[tuple[Hashable, Hashable], float]
-"""Of (parent, child) arcs."""
+"""Probabilities of (parent, child) arcs."""
 
 
 def probability_diagram(
@@ -23,10 +23,10 @@ def probability_diagram(
     least: float = LEAST_DRAWN,
     augmented: bool = True,
 ) -> Diagram:
-    """Return the pairs that are probably joined, ready to be drawn, their widths in proportion to the probability.
+    """Return the pairs that are probably joined, ready to be drawn in widths proportional to the probability.
 
-    Every pair is drawn once, in its more probable direction; in the other one where the arcs before it, the more
-    probable ones, would make a cycle with it.
+    Every pair is drawn once, in its more probable direction, or in the other one if it would close a cycle with pairs
+    that are joined more probably.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def probability_diagram(
     class_name : Hashable
         The class.
     probabilities : mapping of (parent, child) to float
-        The probability of every arc, without those of a class that is a parent of every feature.
+        The probability of every arc, except for arcs from a class that is a parent of every feature.
     least : float, default 0.1
-        Least probability of a pair to be joined that is drawn.
+        Minimum probability that a pair is joined for the pair to be drawn.
     augmented : bool, default True
         Whether the class is a parent of every feature.
     """

@@ -10,10 +10,11 @@ from typing import Any
 from anbexact.show.svg.markup import Markup, element, shortened
 
 BAR_WIDTH, BAR_HEIGHT = 130.0, 12.0
+"""Size of a bar in a table, in pixels."""
 POSITIVE, NEGATIVE = "#2f7fd6", "#d0741c"
-"""Colours of what speaks for and against; told apart on light and dark pages, and by the colour-blind."""
+"""Colours of what speaks for and against; they differ on light and dark pages, and for the colour-blind."""
 MOST_CHARACTERS = 60
-"""Characters of a cell of text; the whole text is in its tooltip."""
+"""Most characters of a cell of text; the whole text is in its tooltip."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def html_table(
     Parameters
     ----------
     headings : sequence
-        Of the columns.
+        The headings of the columns.
     rows : sequence of sequences
         Cells, plain values or :class:`Cell`.
     caption : str, optional
@@ -76,7 +77,7 @@ def _cell(cell: Cell) -> Markup:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with this number of decimals; a dash for None and NaN."""
+    """Return a number with this many decimals; a dash for None and NaN."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -85,7 +86,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def share_bar(value: float, most: float = 1.0, width: float = BAR_WIDTH) -> Markup:
-    """Return a bar from the left, of a length in proportion to a value; decorative, as the number is next to it."""
+    """Return a bar from the left whose length is proportional to a value; screen readers skip it."""
     share = 0.0 if not (math.isfinite(value) and most > 0) else min(max(value / most, 0.0), 1.0)
     return _small_picture(
         width, element("rect", x=0.0, y=2.0, width=share * width, height=BAR_HEIGHT - 4, rx="2", fill=POSITIVE)

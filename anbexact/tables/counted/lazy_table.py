@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.memory import available_memory
-from anbexact._runtime.units import human_bytes
+from anbexact._runtime.units import agreeing, human_bytes
 from anbexact.tables.counted.counted_table import TooManyRowsError
 from anbexact.tables.frames.columns import Codes, Column
 from anbexact.tables.frames.lazy import CHANGED, Counts, Groups, LazySource
@@ -103,7 +103,7 @@ def coded_rows(
         if n_rows > most:
             raise TooManyRowsError(
                 f"of {int(earlier.repeats.sum()):,} rows, the lazy frame has more than {most:,} distinct rows of "
-                f"states, which do not fit into memory ({human_bytes(available_memory())} are available): leave out "
+                f"states, which do not fit into memory ({human_bytes(available_memory())} is available): leave out "
                 "columns, group their values with group_categories=, or cut them with a coarser discretizer="
             )
         codes = np.stack(
@@ -117,7 +117,7 @@ def coded_rows(
 
 
 def check_values(name: Hashable, codes: Codes, repeats: Counts, earlier: Codes, counted: Counts) -> None:
-    """Raise an error if values occur more or less often than in an earlier query.
+    """Refuse values that occur more or less often than in an earlier query.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def check_values(name: Hashable, codes: Codes, repeats: Counts, earlier: Codes, 
     Raises
     ------
     ValueError
-        If so.
+        If the numbers of rows differ: the frame's rows changed in between.
     """
     last = int(max(codes.max(initial=-1), earlier.max(initial=-1))) + 1
     now, before = (
@@ -190,8 +190,8 @@ def refuse_undeclared(column: Column, repeats: Counts, categories: Categories) -
     codes = vocabulary.encode(column)
     if (codes == UNKNOWN).any():
         value = column.take(np.flatnonzero(codes == UNKNOWN)[:1]).values()[0]
+        n = int(repeats[codes == UNKNOWN].sum())
         raise ValueError(
             f"column {column.name!r} contains {value!r}, which is not a declared state "
-            f"({int(repeats[codes == UNKNOWN].sum())} such rows): declare it in categories= too, or leave out such "
-            "rows"
+            f"({n} such {agreeing(n, 'row', 'rows')}): declare it in categories= too, or leave out such rows"
         )

@@ -33,6 +33,7 @@ from anbexact.tables.cuts.continuous import (
     check_discretizer,
     continuous_columns,
     fit_groups,
+    record_of,
     refuse_uncut,
     warn_of_no_cuts,
 )
@@ -40,6 +41,7 @@ from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.lazy import Groups as CountedGroups
 from anbexact.tables.frames.lazy import LazySource
 from anbexact.tables.frames.native_values import NARROW
+from anbexact.tables.frames.records import ColumnRecord
 from anbexact.tables.frames.text_quantities import TextQuantity
 from anbexact.tables.identifiers import identifier_reason, report_identifiers, warn_about_class
 from anbexact.tables.incomplete import IncompleteTable
@@ -112,6 +114,8 @@ class _Feature:
         The expression that is counted in its place: the number of the interval or of the group.
     cuts, groups : optional
         Its cut points, or the groups of its values.
+    record : ColumnRecord, optional
+        The record of its values, if they are cut or grouped.
     """
 
     column: Column
@@ -119,6 +123,7 @@ class _Feature:
     key: Any = None
     cuts: Cuts | None = None
     groups: Groups | None = None
+    record: ColumnRecord | None = None
 
     @property
     def values(self) -> Sequence[Hashable]:
@@ -146,10 +151,11 @@ class _Feature:
         column = self.column
         if self.cuts is not None:
             names = interval_names(self.cuts, column.quantity)
-            return Column(column.name, codes, names, declared=True, quantity=column.quantity)
+            return Column(column.name, codes, names, declared=True, quantity=column.quantity, record=self.record)
         if self.groups is None:
             return column_of_values(column, codes)
-        return Column(column.name, codes, tuple(values[0] for values in self.groups), ordered=column.ordered)
+        firsts = tuple(values[0] for values in self.groups)
+        return Column(column.name, codes, firsts, ordered=column.ordered, record=self.record)
 
 
 def counted_columns(
@@ -313,7 +319,8 @@ class LargeColumns(CountedColumns):
         states = {name: found[name].states[name] for name in (*names, self.target.name)}
         quantities = {name: quantity for part in parts for name, quantity in part.vocabulary.quantities.items()}
         own = {name for part in parts for name in part.vocabulary.own_missing}
-        vocabulary = Vocabulary(states, self.target.name, quantities, self.groups, own)
+        records = {name: record for part in parts for name, record in part.vocabulary.records.items()}
+        vocabulary = Vocabulary(states, self.target.name, quantities, self.groups, own, records)
         refusal = (
             f"{self.refusal}. Only the counts of a few columns at a time are at hand. They are enough for "
             "NaiveBayesClassifier, TANClassifier, FANClassifier and KDBClassifier, and for ANBClassifier with a low "
@@ -383,11 +390,14 @@ def _feature(
         labels = target.coded[0].astype(np.int64)
         cuts = find_cut_points(estimator.discretizer, numbers[:, None], labels, weights)[0]
         number = interval_number(source.cell(name), source.dtypes[name], column, cuts)
-        return _Feature(column, counts.repeats, number, cuts)
+        record = record_of(column, weights, cut=True, groups=None)
+        return _Feature(column, counts.repeats, number, cuts, record=record)
     groups = fit_groups([column], target, weights, estimator.group_categories, categories).get(name)
     if groups is None:
         return _Feature(column, counts.repeats)
-    return _Feature(column, counts.repeats, group_number(source.cell(name), name, groups), groups=groups)
+    record = record_of(column, weights, cut=False, groups=groups)
+    number = group_number(source.cell(name), name, groups)
+    return _Feature(column, counts.repeats, number, groups=groups, record=record)
 
 
 def _refuse_small_weights(source: LazySource, class_groups: CountedGroups, weights: Weights) -> None:

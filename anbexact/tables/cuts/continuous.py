@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.json_checks import plain_numbers
+from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.cuts import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
 from anbexact.tables.cuts.base import row_weights
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.records import ColumnRecord, record_of_numbers
 from anbexact.tables.frames.text_quantities import TextQuantity
+from anbexact.tables.row_codes import totals
 from anbexact.tables.table import (
     Weights,
 )
@@ -68,7 +73,7 @@ def check_discretizer(discretizer: Any) -> None:
 
 
 def refuse_uncut(continuous: Sequence[Column], discretizer: Any) -> None:
-    """Refuse continuous columns if nothing is to cut them."""
+    """Refuse continuous columns if ``discretizer=None`` leaves them uncut."""
     names = [column.name for column in continuous]
     if discretizer is None:
         quantity = continuous[0].quantity
@@ -77,7 +82,7 @@ def refuse_uncut(continuous: Sequence[Column], discretizer: Any) -> None:
             what = f"contains more than {MANY_VALUES} distinct {quantity.noun}"
         raise ValueError(
             f"column {names[0]!r} {what} "
-            f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
+            f"({counted(len(names), 'such column')}), and discretizer is None: use discretizer='auto', "
             "cut it yourself, or declare its states in categories="
         )
 
@@ -85,10 +90,13 @@ def refuse_uncut(continuous: Sequence[Column], discretizer: Any) -> None:
 def warn_of_no_cuts(cut_points: Mapping[Hashable, Cuts]) -> None:
     """Warn if there are continuous columns and none of them has a cut point."""
     if cut_points and not any(map(len, cut_points.values())):
+        n, first = len(cut_points), next(iter(cut_points))
+        where = (
+            f"the continuous column {first!r}" if n == 1 else f"any of the {n} continuous columns ({first!r}, ...)"
+        )
         warn(
-            f"no cut point was found in any of the {len(cut_points)} continuous columns ({next(iter(cut_points))!r}, "
-            "...), so they carry no information about the class; discretizer='median' cuts without looking at the "
-            "class"
+            f"no cut point was found in {where}, so {agreeing(n, 'it carries', 'they carry')} no information about "
+            "the class; discretizer='median' cuts without looking at the class"
         )
 
 
@@ -149,7 +157,7 @@ def continuous_columns(
 
 
 def refuse_infinite(columns: Sequence[Column], kept: npt.NDArray[np.bool_]) -> None:
-    """Refuse infinite numbers in the rows that are kept: no interval is theirs."""
+    """Refuse infinite numbers in the rows that are kept: cut points between finite numbers do not bound them."""
     for column in columns:
         infinite = kept & np.isinf(column.numbers) if column.numbers is not None else np.zeros(0, dtype=bool)
         if infinite.any():
@@ -186,6 +194,45 @@ def discretise(column: Column, cut_points: Mapping[Hashable, Cuts], vocabulary: 
         codes = np.where(place[own] >= 0, place[own], codes)
         names = (*names, *(values[code] for code in unread))
     return Column(column.name, codes, names, declared=True, quantity=quantity)
+
+
+def as_states(
+    columns: Sequence[Column],
+    weights: Weights,
+    cut_points: Mapping[Hashable, Cuts],
+    groups: Mapping[Hashable, Groups] | None = None,
+) -> list[Column]:
+    """Return training columns with intervals where they have cut points, and with the records of their values."""
+    return [
+        replace(
+            discretise(column, cut_points),
+            record=record_of(column, weights, column.name in cut_points, (groups or {}).get(column.name)),
+        )
+        for column in columns
+    ]
+
+
+def record_of(column: Column, weights: Weights, cut: bool, groups: Groups | None) -> ColumnRecord | None:
+    """Return the record of a column that is cut, or whose values are grouped; None for any other column.
+
+    Rows of weight 0 are ignored, as are cells that are missing or not finite.
+    """
+    if cut:
+        numbers = numbers_of(column, column.quantity)
+        kept = (weights > 0) & np.isfinite(numbers)
+        if not kept.any():
+            return None
+        dtype = "int64" if numbers.dtype.kind in "iu" else "float64"
+        return record_of_numbers(numbers[kept], weights[kept], dtype if column.quantity is None else "")
+    if groups is None:
+        return None
+    codes, values = column.coded
+    kept = (weights > 0) & ~column.missing
+    found = plain_numbers(totals(codes[kept].astype(np.int64), weights[kept], len(values)))
+    of_values = dict(zip(values, found, strict=True))
+    members = tuple(value for group in groups for value in group)
+    of_members = tuple(of_values.get(value, 0) for value in members)
+    return ColumnRecord(members, of_members, dtype=column.categorical_dtype)
 
 
 def numbers_of(

@@ -19,6 +19,7 @@ import pandas as pd
 
 from anbexact.tables.frames.native_values import python_value
 from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.records import ColumnRecord
 
 Codes = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.number[Any]]
@@ -75,6 +76,8 @@ class Column:
         Whether its categories have an order, because of the dtype, or because they are text that means numbers.
     categorical : bool
         Whether the dtype is categorical, so that the cells are not read as numbers, dates or times.
+    record : ColumnRecord, optional
+        The values of a column in training, if its states are intervals or groups of values.
     """
 
     name: Hashable
@@ -86,6 +89,7 @@ class Column:
     cells: Cells | None = None
     ordered: bool = False
     categorical: bool = False
+    record: ColumnRecord | None = None
 
     def __len__(self) -> int:
         values = self.codes if self.codes is not None else self.numbers
@@ -112,6 +116,19 @@ class Column:
         assert self.numbers is not None
         codes, uniques = pd.factorize(self.numbers, use_na_sentinel=True)
         return codes, tuple(np.asarray(uniques).tolist())
+
+    @property
+    def dtype_record(self) -> ColumnRecord | None:
+        """The record of a column's values, or else of its categorical dtype; None for other columns."""
+        own = self.categorical_dtype
+        return ColumnRecord(dtype=own) if self.record is None and own else self.record
+
+    @property
+    def categorical_dtype(self) -> str:
+        """The name of a categorical dtype in a :class:`ColumnRecord`; empty for other dtypes."""
+        if not (self.declared or self.categorical):
+            return ""
+        return "ordered" if self.ordered else "category"
 
     def values(self) -> list[Any]:
         """Return the cells as native Python objects, None where missing."""

@@ -24,12 +24,12 @@ BATCH_ROWS = 131_072
 MOST_GROUPS = 10_000_000
 """Maximum number of distinct pairs of a value and a class that are fetched for one column."""
 SAMPLE_ROWS, MOST_SAMPLED = 20_000, 200
-"""Number of first rows that are inspected, and of distinct values there up to which a column's values repeat
-enough."""
+"""Number of first rows that are inspected, and the most distinct values that a column may have in them for the
+distinct rows to be gathered."""
 GATHERED_SHARE, BYTES_PER_GROUP = 0.1, 24
 """Share of the available memory that distinct rows may fill, and the bytes of each in addition to its cells."""
 ROWS, WEIGHTS = "rows", "weights"
-"""Names of the columns with the number of a group's rows, and with their weight."""
+"""Names of the columns with the number of rows of every group, and with their total weight."""
 CHANGED = (
     "the rows of the lazy frame changed while they were counted, since a later query found {}: read a copy of them "
     "that does not change"

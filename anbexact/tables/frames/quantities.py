@@ -8,7 +8,7 @@ numbers count units of time since an origin, in which the values are whole, or a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -38,6 +38,7 @@ LARGEST_EXACT_INTEGER = 2**53
 """Whole numbers up to which floats are exact."""
 MOST_PLACES = 20
 """Decimal places that are always shown."""
+_MIDNIGHT = datetime(1970, 1, 1)
 KINDS = {
     "date": ("dates", "dates, or ISO text such as '2021-06-15'"),
     "datetime": ("datetimes", "datetimes, or ISO text such as '2021-06-15 12:00'"),
@@ -165,6 +166,33 @@ class Quantity:
             )
         units, rest = divmod(nanoseconds, UNITS[self.unit])
         return float(units - self.origin) + rest / UNITS[self.unit]
+
+    def series(self, numbers: Floats) -> pd.Series[Any]:
+        """Return numbers as a column of values: those of whole units or, for decimals, of the decimal places.
+
+        Dates, times of day and decimals are objects, everything else has pandas' own type.
+
+        Examples
+        --------
+        >>> Quantity("date", "D").series(np.array([18352.0, 18793.0])).tolist()
+        [datetime.date(2020, 3, 31), datetime.date(2021, 6, 15)]
+        >>> Quantity("decimal", places=2).series(np.array([2.5])).tolist()
+        [Decimal('2.50')]
+        """
+        if self.kind == "decimal":
+            return _of_distinct(numbers, lambda number: Decimal(f"{number + 0.0:.{self.places}f}"))
+        ticks = _whole(numbers) + self.origin
+        if self.kind == "period":
+            return pd.Series(pd.arrays.PeriodArray(ticks, dtype=pd.PeriodDtype(self.unit)))
+        if self.kind == "time":
+            microseconds = ticks * (UNITS[self.unit] // UNITS["us"])  # times of day are no finer
+            return _of_distinct(microseconds, lambda after: (_MIDNIGHT + timedelta(microseconds=after)).time())
+        if self.kind == "date":
+            return pd.Series(ticks.astype("M8[D]").astype(object), dtype=object)
+        own = "ns" if self.unit == "ns" else "us"
+        array = ticks.astype(f"{'m' if self.kind == 'duration' else 'M'}8[{self.unit}]")
+        moments = pd.Series(array.astype(f"{array.dtype.kind}8[{own}]"))
+        return moments if self.zone is None else moments.dt.tz_localize("UTC").dt.tz_convert(self.zone)
 
     def _expected(self) -> str:
         expected = KINDS[self.kind][1]
@@ -319,6 +347,14 @@ def _kind(values: Sequence[Any]) -> str | None:
     if types == {pd.Period}:
         return "period" if len({value.freqstr for value in values}) == 1 else None
     return None
+
+
+def _of_distinct(numbers: npt.NDArray[Any], value: Callable[[Any], Any]) -> pd.Series[Any]:
+    """Return the value of each number as a column of objects; each distinct number is converted once."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    values = np.empty(len(distinct), dtype=object)
+    values[:] = [value(number) for number in distinct.tolist()]
+    return pd.Series(values[place], dtype=object)
 
 
 def _whole(numbers: Floats) -> Ticks:

@@ -133,6 +133,20 @@ class TextQuantity(Quantity):
         texts = super().texts(cuts)
         return [self._written(text) for text in texts] if self.kind == "decimal" else texts
 
+    def series(self, numbers: Floats) -> pd.Series[Any]:
+        """Return numbers as a column of text, in the notation of the column; dates are written in ISO format.
+
+        Examples
+        --------
+        >>> TextQuantity("decimal", before="$", thousands=",", places=2).series(np.array([1250.5])).tolist()
+        ['$1,250.50']
+        >>> TextQuantity("duration", "s").series(np.array([900.0])).tolist()
+        ['0 days 00:15:00']
+        """
+        values = super().series(numbers)
+        texts = [self._written(str(value)) for value in values] if self.kind == "decimal" else values.astype(str)
+        return pd.Series(texts, dtype=object)
+
     def _written(self, text: str) -> str:
         """Return a number with a decimal point in the notation of the column."""
         sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
@@ -240,7 +254,7 @@ def _numbers(texts: Sequence[str], decimal: str | None) -> Meaning | None:
 
 
 def _all_parts(texts: Sequence[str], mark: str) -> list[NumberParts] | None:
-    """Return texts as numbers with this decimal mark; None if one is no number, or has other signs than the rest."""
+    """Return texts as numbers with this decimal mark; None if one is not a number, or its signs differ."""
     found: list[NumberParts] = []
     for text in texts:
         parts = number_parts(text, mark)

@@ -14,6 +14,7 @@ CURRENCY_NAMES = (
 """Names and abbreviations of currencies; the signs of Unicode's category Sc are `CURRENCY_SIGNS`."""
 CURRENCY_SIGNS = "$¢£¤¥֏؋৲৳฿៛₠₡₢₣₤₥₦₧₨₩₪₫€₭₮₯₰₱₲₳₴₵₶₷₸₹₺₻₼₽₾₿"
 PER_CENT = "%‰"
+"""Signs after a number that are part of its unit."""
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f", " ") | {"’": "'", "−": "-", "﹣": "-", "－": "-"})
 _CURRENCY = "|".join(map(re.escape, sorted(CURRENCY_NAMES.split(), key=len, reverse=True)))
 _CURRENCY = rf"(?:{_CURRENCY}|[{re.escape(CURRENCY_SIGNS)}])"

@@ -735,7 +735,7 @@ probability ( a_b | u, c ) {{
             text = (tmp_path / f"m.{extension}").read_text().replace(marked, "unknown")
             text = re.sub(r"\bz\b", name, text) if name == "y" else re.sub(r"\bv1\b", states, text)
             (tmp_path / f"m.{extension}").write_text(text)
-            with pytest.raises(ValueError, match=r"is for other variables or states: of '[yz]'.*Put back .* delete"):
+            with pytest.raises(ValueError, match=r"is for other variables or states: for '[yz]'.*Put back .* delete"):
                 from_file(tmp_path / f"m.{extension}")
 
     def test_damaged_names(self, tmp_path):

@@ -22,6 +22,7 @@ from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris, load_tic_tac_toe
 from anbexact.models.logit import identification
 from anbexact.models.logit.firth import FirthProblem
+from anbexact.models.logit.firth_profile import FirthProfile
 
 ENDOMETRIAL = """
 0 13 1.64 0  0 16 2.26 0  0 8 3.14 0   0 34 2.68 0  0 20 1.28 0  0 5 2.31 0   0 17 1.8 0   0 10 1.68 0  0 26 1.56 0
@@ -237,10 +238,11 @@ class TestFirth:
         assert found.converged
         np.testing.assert_allclose(found.coefficients[:, 0], [3.77, 2.93, -0.03, -2.60], atol=5.1e-3)
         assert np.sqrt(found.covariance[1, 1]) == pytest.approx(1.55, abs=5e-3)
-        lower, upper, p_value = problem.profile(found, 1, 0.95)
+        profile = FirthProfile(problem, found, 1)
+        lower, upper = profile.interval(0.95)
         assert (lower, upper) == (pytest.approx(0.61, abs=5e-3), pytest.approx(7.85, abs=5e-3))
-        assert p_value == pytest.approx(0.0091, abs=1e-4)
-        lower, upper, _ = problem.profile(found, 3, 0.95)
+        assert profile.p_value == pytest.approx(0.0091, abs=1e-4)
+        lower, upper = FirthProfile(problem, found, 3).interval(0.95)
         assert (lower, upper) == (pytest.approx(-4.37, abs=5.1e-3), pytest.approx(-1.23, abs=5e-3))
 
     @given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 4), separated=st.booleans())
@@ -262,7 +264,12 @@ class TestFirth:
         elsewhere = rng.normal(size=beta.size)
         steps = 1e-5 * np.eye(beta.size)
         numeric = [(value(elsewhere + step) - value(elsewhere - step)) / 2e-5 for step in steps]
-        np.testing.assert_allclose(problem.slope(elsewhere)[1], numeric, atol=1e-6)
+        point = problem.at(elsewhere)
+        assert point.value == pytest.approx(value(elsewhere), abs=1e-9)
+        np.testing.assert_allclose(point.gradient, numeric, atol=1e-6)
+        around = [(problem.at(elsewhere - step), problem.at(elsewhere + step)) for step in steps]
+        curvature = [(before.gradient - after.gradient) / 2e-5 for before, after in around]
+        np.testing.assert_allclose(point.curvature, curvature, atol=1e-6)
 
     @pytest.mark.parametrize("seed", [22, 44, 93])
     def test_a_step_does_not_lead_to_and_fro_beyond_the_maximum(self, seed):
@@ -279,7 +286,7 @@ class TestFirth:
         slow = minimize(lambda beta: -value(beta), np.zeros(5), method="BFGS", options={"gtol": 1e-7})
         assert found.penalised == pytest.approx(-slow.fun, abs=1e-7)
         for place in range(5):
-            lower, upper, _ = problem.profile(found, place, 0.95)
+            lower, upper = FirthProfile(problem, found, place).interval(0.95)
             assert lower < found.coefficients[place, 0] < upper
 
     def test_terms_that_no_row_shows_cost_no_memory(self):
@@ -308,8 +315,9 @@ class TestFirth:
         problem, value = FirthProblem(design, weights), penalised(design, weights)
         found = problem.fit()
         for place, level in ((1, 0.95), (6, 0.5)):
-            lower, upper, p_value = problem.profile(found, place, level)
-            for end, expected in ((lower, level), (upper, level), (0.0, 1 - p_value)):
+            profile = FirthProfile(problem, found, place)
+            lower, upper = profile.interval(level)
+            for end, expected in ((lower, level), (upper, level), (0.0, 1 - profile.p_value)):
                 others = [k for k in range(8) if k != place]
 
                 def held(free, end=end, place=place, others=others):
@@ -336,6 +344,11 @@ class TestFirth:
         assert (intervals["lower"] < params).all()
         assert (intervals["upper"] > params).all()
         inner = small.conf_int(alpha=0.5)
+        shown = small.summary(alpha=0.5)
+        pd.testing.assert_frame_equal(shown[["lower", "upper"]], inner)
+        for column, frame in (("coef", small.params), ("std err", small.bse), ("p", small.pvalues)):
+            for (label, term), value in shown[column].items():
+                assert value == frame.loc[term, label]
         assert (inner["lower"] > intervals["lower"]).all()
         assert small.pvalues.le(1).all(axis=None)
         with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
@@ -343,6 +356,13 @@ class TestFirth:
         back = model.with_coefficients(found)
         assert (back.predict(X) == y.to_numpy()).mean() > 0.94
         assert back.to_classifier().score(X, y) > 0.94
+
+    def test_of_many_rows_but_small_cells(self):
+        """Steps with the information alone are 68 for naive Bayes, and do not end within 200 for the tree."""
+        X, y = load_tic_tac_toe()
+        found = to_logit(TANClassifier(ess=1.0).fit(X, y)).firth(X, y).fit
+        assert found.converged
+        assert 50 < found.iterations < 100
 
     def test_weights_count_rows(self):
         problem = random_problem(3, 2, n_rows=40, max_arity=3, unseen=False)

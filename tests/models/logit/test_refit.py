@@ -426,8 +426,8 @@ class TestSplit:
         order = np.random.default_rng(folding.SEED).permutation(len(weights))
         np.testing.assert_array_equal([part[order] for part in parts], oracles.dealt(weights[order], 5))
         np.testing.assert_array_equal(sum(parts), weights)
-        for of_class in range(3):
-            totals = [part[:, of_class].sum() for part in parts]
+        for c in range(3):
+            totals = [part[:, c].sum() for part in parts]
             assert max(totals) - min(totals) <= 1
 
     def test_of_whole_weights_is_that_of_repeated_rows(self):

@@ -186,6 +186,7 @@ class TestNumbers:
         assert network.marginals(codes, [0])[0].tolist() == [[0.5, 0.5], [0.5, 0.5]]
         codes[:40, 1] = -1
         with pytest.raises(
-            ValueError, match=r"the 40 cells .* 1.1e\+12 joint states of 40 variables: 'p0', 'p1', .* 28"
+            ValueError,
+            match=r"the 40 missing or unknown cells .* 1.1e\+12 joint states of 40 variables: 'p0', 'p1', .* 28",
         ):
             network.marginals(codes, [0])

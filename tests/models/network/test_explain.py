@@ -112,7 +112,7 @@ def test_a_term_that_is_0_but_for_rounding_is_0(monkeypatch):
     model = NaiveBayesClassifier(ess=1.0).fit(X, y)
     terms = model.explain(X[:1])[0].terms
     smallest = terms["nats"].abs()[terms["nats"] != 0].nsmallest(2).tolist()
-    monkeypatch.setattr("anbexact.models.network.explanation_terms.ROUNDING", sum(smallest) / 2)
+    monkeypatch.setattr("anbexact.models.network.explanation_terms.NEGLIGIBLE_NATS", sum(smallest) / 2)
     found = model.explain(X[:1])[0].terms.set_index("feature")["nats"]
     assert (found == 0).sum() == (terms["nats"] == 0).sum() + 1
     assert found[found != 0].abs().min() == smallest[1]

@@ -152,7 +152,9 @@ class TestEnumeration:
         monkeypatch.setattr(anbexact.models.network.elimination, "MOST_BYTES", cells)
         np.testing.assert_array_equal(classifier.predict_proba(X), expected)
         monkeypatch.setattr(anbexact.models.network.elimination, "MOST_BYTES", cells - 1)
-        message = r"the 3 cells of a row .* needs 66 bytes, but 65 bytes may .* 24 joint states of 4 variables: .f0.,"
+        message = (
+            r"the 3 missing or .* needs 66 bytes, but only 65 bytes may .* 24 joint states of 4 variables: .f0.,"
+        )
         with pytest.raises(ValueError, match=message):
             classifier.predict_proba(X)
 
@@ -225,11 +227,11 @@ class TestNoUnderflow:
         for t in range(5):
             joint = []
             for c in range(classes):
-                of_class = y == c
-                total = np.log((of_class.sum() + 1 / classes) / (60 + 1))
+                in_class = y == c
+                total = np.log((in_class.sum() + 1 / classes) / (60 + 1))
                 for j in range(holes, n):
-                    cell = (of_class & (X[:, j] == new[t, j])).sum() + 1 / (classes * r)
-                    total += np.log(cell / (of_class.sum() + 1 / classes))
+                    cell = (in_class & (X[:, j] == new[t, j])).sum() + 1 / (classes * r)
+                    total += np.log(cell / (in_class.sum() + 1 / classes))
                 joint.append(total)
             expected = np.array(joint) - oracles.log_sum(joint)
             np.testing.assert_allclose(log_proba[t], expected, rtol=1e-10, atol=1e-9)

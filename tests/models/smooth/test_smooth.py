@@ -73,7 +73,7 @@ def form(shape, in_order, kind):
 
 def dense(problem, strengths=STRENGTHS):
     """The objective as the formula has it, by rows and classes."""
-    row, of_class = np.nonzero(problem.weights)
+    row, class_codes = np.nonzero(problem.weights)
     indicators = np.zeros((len(row), problem.n_cells))
     indicators[np.arange(len(row))[:, None], problem.cells[row]] = 1.0
     precision = problem.ridge * np.eye(problem.n_cells)
@@ -83,7 +83,7 @@ def dense(problem, strengths=STRENGTHS):
             strength = strengths.get(kind, 0.0)
             strength = strength[term.features[0]] if isinstance(strength, dict) else strength
             precision[term.cells, term.cells] += strength * form(term.shape, in_order, kind)
-    return oracles.Smooth(indicators, problem.base[row], of_class, problem.weights[row, of_class], precision)
+    return oracles.Smooth(indicators, problem.base[row], class_codes, problem.weights[row, class_codes], precision)
 
 
 class TestMaximum:
@@ -821,7 +821,7 @@ class TestModels:
             model.refit(X, y, smooth=1, interactions="all")
         with pytest.raises(ValueError, match="ordered names 'z'"):
             model.refit(X, y, smooth=1, ordered=["z"])
-        with pytest.raises(ValueError, match="intervals are made of the rows"):
+        with pytest.raises(ValueError, match="the cut points of intervals come from the rows"):
             to_logit(NaiveBayesClassifier().fit(X, y), intervals=3)
         with pytest.raises(ValueError, match="intervals must be"):
             to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=1)

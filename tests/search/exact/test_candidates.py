@@ -663,15 +663,15 @@ class TestDirichletBounds:
         score=st.sampled_from([K2(), BDeu(0.01), BDeu(0.5), BDeu(3.0), BDeu(60.0), BDeu(3000.0)]),
     )
     def test_hold_for_every_superset(self, problem, score):
-        of_class = problem.n
+        class_node = problem.n
         for child in range(problem.n):
             known = all_scores(problem, score, child)
             others = [v for v in range(problem.n + 1) if v != child]
             for parents in known:
-                q = np.prod([float(problem.arities[v]) for v in (of_class, *parents)])
+                q = np.prod([float(problem.arities[v]) for v in (class_node, *parents)])
                 most = float(score.family_parameters(np.array([q]), problem.arities[child])[1][0])
                 split = oracles.atoms_of_cells(
-                    problem.rows, problem.weights, problem.arities, child, [of_class, *parents], others
+                    problem.rows, problem.weights, problem.arities, child, [class_node, *parents], others
                 )
                 bound = sum(min(oracles.dirichlet_bounds(atoms, most)) for atoms in split)
                 above = [known[more] for more in known if set(more) > set(parents)]
@@ -762,18 +762,18 @@ class TestPenalisedBounds:
     def test_what_a_parent_can_add(self, problem):
         """The gain of v in any set with u is at most N·H(v | class, u), and what is left to the ceiling."""
         data = problem.rows, problem.weights
-        of_class = problem.n
+        class_node = problem.n
         names = [f"f{v}" for v in range(problem.n)]
         dispersion = candidates._dispersion(problem.table, BIC(), names, 1, Deadline())
         slack = rounding(problem)
         for v in range(problem.n):
             for u in range(problem.n):
-                expected = oracles.conditional_entropy(*data, v, [of_class] if u == v else [of_class, u])
+                expected = oracles.conditional_entropy(*data, v, [class_node] if u == v else [class_node, u])
                 assert dispersion[v, u] == pytest.approx(expected, abs=slack)
         for child in range(problem.n):
             others = [v for v in range(problem.n) if v != child]
             value = {
-                parents: -oracles.conditional_entropy(*data, child, [of_class, *parents])
+                parents: -oracles.conditional_entropy(*data, child, [class_node, *parents])
                 for parents in oracles.subsets(others)
             }
             ceiling = value[tuple(others)]

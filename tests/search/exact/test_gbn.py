@@ -152,7 +152,7 @@ class TestOptimum:
 
     def test_limits_are_told_in_its_own_words(self):
         method = learn_gbn(random_problem(4, 4).table, max_parents=1).certificate.method
-        assert method.endswith("among structures with at most 1 parents")
+        assert method.endswith("among structures with at most 1 parent")
 
     def test_lists_that_are_cut_say_so(self, monkeypatch):
         problem = random_problem(5, 9, n_rows=200)

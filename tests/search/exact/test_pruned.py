@@ -139,10 +139,10 @@ class TestOptimum:
         for seed in repeats(4):
             problem, constraints, exhaustive = searched_exhaustively(name, weights, seed)
             assert "dynamic programme" in exhaustive.certificate.method
-            of_class = score.local_score(problem.table, "c", [])
+            class_score = score.local_score(problem.table, "c", [])
             found = solved(problem, score, **constraints)
-            assert found.total + of_class == pytest.approx(exhaustive.score, rel=1e-9)
-            assert found.bound + of_class == pytest.approx(exhaustive.score, rel=1e-9)
+            assert found.total + class_score == pytest.approx(exhaustive.score, rel=1e-9)
+            assert found.bound + class_score == pytest.approx(exhaustive.score, rel=1e-9)
             assert found.beyond == found.bound
             assert found.limit == ""
             assert found.proof.largest is None
@@ -210,7 +210,7 @@ class TestIncomplete:
         k = certificate.proof.largest
         assert k is not None
         assert certificate.method == (
-            f"pruned search; proved optimal among structures with at most {k} feature parents; "
+            f"pruned search; proved optimal among structures with at most {k} feature parent{'s' * (k > 1)}; "
             "larger parent sets were not enumerated: there are more than 150 to score"
         )
         monkeypatch.undo()
@@ -316,9 +316,7 @@ class TestDoor:
         problem = random_problem(401, 66, n_rows=60, max_arity=2)
         structure = learn_anb(problem.table, score, max_parents=1, time_limit=limit)
         check(problem, score, structure, max_parents=1)
-        assert structure.certificate.method.startswith(
-            "pruned search among structures with at most 1 feature parents"
-        )
+        assert structure.certificate.method.startswith("pruned search among structures with at most 1 feature parent")
         naive = learn_anb(problem.table, score, max_parents=0)
         assert naive.certificate.optimal
         assert structure.score > naive.score

@@ -67,8 +67,8 @@ def check_structure(structure, problem, ess, max_parents=None, required=(), forb
 def plain_optimum(problem, ess, **constraints):
     """The optimum by the plain dynamic programme, class included."""
     scores = oracles.all_set_scores(problem.rows, problem.weights, problem.arities, ess)
-    of_class = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
-    return of_class + oracles.lattice_optimum(scores, problem.n, **constraints)[-1]
+    class_score = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
+    return class_score + oracles.lattice_optimum(scores, problem.n, **constraints)[-1]
 
 
 class TestOptimum:
@@ -746,11 +746,14 @@ class TestEveryScoreAndSearch:
         )
 
     @pytest.mark.parametrize("score", SCORES)
+    @examples(20, quick=4)
     @given(problem=problems(max_features=3))
     def test_row_order_and_copies_do_not_matter(self, score, problem):
         table = problem.table
         halves = [weight / 2 for weight in problem.weights]
         split = table_of((problem.rows * 2)[::-1], (halves * 2)[::-1], problem.arities)
+        np.testing.assert_array_equal(split.codes, table.codes)
+        np.testing.assert_allclose(split.weights, table.weights, rtol=1e-14)
         for name, search in accepted(score).items():
             expected = pytest.approx(search(table, SCORES[score]()).score, rel=1e-10, abs=1e-10)
             assert search(split, SCORES[score]()).score == expected, name

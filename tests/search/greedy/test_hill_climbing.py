@@ -312,7 +312,7 @@ class TestLimits:
         assert whole.certificate.method == f"hill climbing by {score.name}"
         none = learn_greedy_gbn(table, score, time_limit=1e-9, required=[("f0", "c")])
         assert none.edges == (("f0", "c"),)
-        assert none.certificate.method.endswith("with 1 required edges, stopped by time_limit")
+        assert none.certificate.method.endswith("with 1 required edge, stopped by time_limit")
         assert not none.certificate.optimal
         looks = []
 
@@ -350,7 +350,7 @@ class TestLimits:
             table, BIC(), max_parents=2, forbidden=[("c", "f0")], tabu=4, restarts=2, random_state=0
         )
         assert structure.certificate.method == (
-            "hill climbing by BIC, 4 structures tabu, 2 restarts with 1 forbidden edges, at most 2 parents"
+            "hill climbing by BIC, 4 structures tabu, 2 restarts with 1 forbidden edge, at most 2 parents"
         )
         assert structure.certificate.sets_scored > 20
         assert str(structure.certificate).startswith("nothing proved")

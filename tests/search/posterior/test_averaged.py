@@ -46,8 +46,8 @@ def averaged(problem, networks, prior, ess_values, evidence):
     evidences, joints = [], []
     for ess in ess_values:
         weights = weights_of(problem, graphs, prior, ess)
-        of_class = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
-        evidences.append(of_class + oracles.log_sum(weights) - unweighted)
+        class_score = oracles.bdeu_local(problem.rows, problem.weights, problem.arities, problem.n, [], ess)
+        evidences.append(class_score + oracles.log_sum(weights) - unweighted)
         data = problem.rows, problem.weights, problem.arities
         joints.append(oracles.averaged_predictive(graphs, weights, data, ess, evidence))
     shares = np.array(evidences) - oracles.log_sum(evidences)
@@ -72,7 +72,11 @@ def test_against_all_networks(networks, prior, data, problem, ess):
 
 @pytest.mark.parametrize(
     ("networks", "prior", "n"),
-    [pytest.param("anb", "orders", 4, marks=pytest.mark.slow), ("anb", "graphs", 4), ("tan", None, 5)],
+    [
+        pytest.param("anb", "orders", 4, marks=pytest.mark.slow),
+        pytest.param("anb", "graphs", 4, marks=pytest.mark.slow),
+        ("tan", None, 5),
+    ],
 )
 def test_more_features(networks, prior, n):
     problem = random_problem(5, n, n_rows=30, max_arity=2, n_classes=2, weights="real")

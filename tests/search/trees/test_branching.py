@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, Problem, ess_values, numbered, problems, random_problem, table_of
+from tiers import examples
 
 import anbexact.search.scoring.pair_scores as pairs
 import anbexact.search.trees.branching as branching
@@ -117,8 +118,8 @@ def as_parents(structure):
 def check(structure, problem, score, expected, scale=1.0):
     """The score is the expected one, that of the structure, and proved."""
     close = {"rel": 1e-9, "abs": 1e-9 * scale}
-    of_class = score.local_score(problem.table, "c", [])
-    assert structure.score == pytest.approx(expected + of_class, **close)
+    class_score = score.local_score(problem.table, "c", [])
+    assert structure.score == pytest.approx(expected + class_score, **close)
     own = sum(score.local_score(problem.table, child, of_child) for child, of_child in structure.parents.items())
     assert structure.score == pytest.approx(own, **close)
     assert all(of_child[0] == "c" for child, of_child in structure.parents.items() if child != "c")
@@ -144,6 +145,7 @@ def branching_constraints(draw, n):
 
 class TestBestBranching:
     @each_score
+    @examples(20, quick=4)
     @given(problem=problems(min_arity=2, max_features=4))
     def test_equals_brute_force(self, score, problem):
         score = score()
@@ -172,6 +174,7 @@ class TestBestBranching:
         assert fan.score >= tan.score - 1e-9
 
     @each_score
+    @examples(20, quick=4)
     @given(problem=problems(min_arity=2, min_features=2, max_features=4), data=st.data())
     def test_equals_brute_force_under_constraints(self, score, problem, data):
         required, forbidden = data.draw(branching_constraints(problem.n))
@@ -208,7 +211,7 @@ class TestBestBranching:
         assert learn_tan(table).certificate.method == "maximum spanning tree, among tree augmented naive Bayes"
         fan = learn_fan(table, required=[("f0", "f1")], forbidden=[("f1", "f2"), ("f2", "f1")])
         assert fan.certificate.method == (
-            "maximum branching, among forest augmented naive Bayes with 1 required edges, 2 forbidden edges"
+            "maximum branching, among forest augmented naive Bayes with 1 required edge, 2 forbidden edges"
         )
         assert learn_ckg(table, k=3).certificate.method == "best consistent 3-graph of the optimal branching"
 
@@ -228,6 +231,7 @@ class TestConsistentKGraph:
         assert structure.score >= tan.score - 1e-9
 
     @each_score
+    @examples(20, quick=4)
     @given(problem=problems(min_arity=2, min_features=2, max_features=4), data=st.data())
     def test_equals_brute_force_under_constraints(self, score, problem, data):
         required, forbidden = data.draw(branching_constraints(problem.n))
@@ -527,7 +531,7 @@ class TestLimits:
         structure = search(problem.table, required=[("f3", "f1")], time_limit=1e-9)
         assert structure.feature_edges == (("f3", "f1"),)
         assert not structure.certificate.optimal
-        assert structure.certificate.method == "naive Bayes, stopped by time_limit with 1 required edges"
+        assert structure.certificate.method == "naive Bayes, stopped by time_limit with 1 required edge"
         optimum = learn_anb(problem.table, required=[("f3", "f1")]).score
         assert optimum <= structure.certificate.upper_bound < np.inf
         assert structure.certificate.gap == pytest.approx(structure.certificate.upper_bound - structure.score)

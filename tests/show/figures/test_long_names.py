@@ -145,11 +145,11 @@ class TestShapes:
         flat = {("u", "w"): 1e-5, ("v", "w"): 0.004}
         figure = plot_shapes(some_shapes(LONG, {("u", "v"): 1.0, **flat}))
         assert len(maps(figure)) == 3
-        assert figure.get_supxlabel() == "2 interactions of less than 0.01 nats left out"
+        assert figure.get_supxlabel() == "2 interactions with a range of less than 0.01 nats left out"
         figure = plot_shapes(some_shapes(LONG, {("u", "w"): 1e-5}))
         assert maps(figure) == []
         assert len(figure.axes) == 2
-        assert figure.get_supxlabel() == "1 interaction of less than 0.01 nats left out"
+        assert figure.get_supxlabel() == "1 interaction with a range of less than 0.01 nats left out"
         assert plot_shapes(some_shapes(LONG, {("u", "v"): 1.0})).get_supxlabel() == ""
 
     def test_one_class_is_enough_to_draw_a_pair(self):

@@ -125,8 +125,16 @@ def test_of_measured_columns_is_of_their_most_probable_cells(recwarn):
 @pytest.mark.parametrize(
     ("measure", "rows", "text"),
     [
-        ("universal", load_iris, r"universal measure of up to 5 levels, (\d+ to )?\d+ cells at the most probable"),
-        (UniversalMeasure(levels=1), load_iris, "universal measure of up to 1 level, 2 cells at the most probable"),
+        (
+            "universal",
+            load_iris,
+            r"universal measure of up to 5 levels, (\d+ to )?\d+ cells at the most probable one",
+        ),
+        (
+            UniversalMeasure(levels=1),
+            load_iris,
+            "universal measure of up to 1 level, 2 cells at the most probable one",
+        ),
         (UniversalMeasure(epsilon=0.25), load_iris, r"universal measure \(epsilon 0.25\) of up to 5 levels, .*"),
         ("universal", lambda: load_monks(1), "universal measure, all columns discrete"),
     ],

@@ -244,7 +244,7 @@ def test_rows_without_a_class_are_left_out_and_unknown_classes_refused():
     assert made.to_dict()["rows"] == 140
     with pytest.raises(ValueError, match="'rose', which did not occur in fit"):
         report(classifier, X, ["rose"] * len(y))
-    with pytest.raises(ValueError, match="no row with a class"):
+    with pytest.raises(ValueError, match="no row has both a class and a positive weight"):
         report(classifier, X, [None] * len(y))
     with pytest.raises(ValueError, match="did you mean 'random forest'"):
         report(classifier, X, y, folds=2, models=["forest"])

@@ -219,8 +219,8 @@ class TestLikeNumbers:
     @given(numbers=many, unseen=st.lists(st.integers(-3000, 3000), min_size=1, max_size=10), rule=RULES)
     def test_many_values_have_the_codes_of_integers(self, kind, name, numbers, unseen, rule):
         make, y = CONTAINERS[kind][name], labels(numbers)
-        expected = NaiveBayesClassifier(discretizer=rule).fit(integers(numbers), y)
-        got = NaiveBayesClassifier(discretizer=rule).fit(make(numbers), y)
+        expected = NaiveBayesClassifier(ess=1.0, discretizer=rule).fit(integers(numbers), y)
+        got = NaiveBayesClassifier(ess=1.0, discretizer=rule).fit(make(numbers), y)
         assert expected.cut_points_
         for rows in (numbers, unseen):
             assert got.reader_.codes(make(rows)).tolist() == expected.reader_.codes(integers(rows)).tolist()
@@ -230,7 +230,7 @@ class TestLikeNumbers:
     @given(numbers=many)
     def test_intervals_of_equal_width_keep_the_order(self, kind, name, numbers):
         make = CONTAINERS[kind][name]
-        got = NaiveBayesClassifier(discretizer="equal_width").fit(make(numbers), labels(numbers))
+        got = NaiveBayesClassifier(ess=1.0, discretizer="equal_width").fit(make(numbers), labels(numbers))
         codes = got.reader_.codes(make(sorted(numbers)))[0].tolist()
         assert codes == sorted(codes)
         assert codes[0] == 0
@@ -240,7 +240,7 @@ class TestLikeNumbers:
     @given(numbers=few)
     def test_few_values_are_states_in_their_order(self, kind, name, numbers):
         make = CONTAINERS[kind][name]
-        got = NaiveBayesClassifier().fit(make(numbers), labels(numbers))
+        got = NaiveBayesClassifier(ess=1.0).fit(make(numbers), labels(numbers))
         assert got.cut_points_ == {}
         codes = got.reader_.codes(make(sorted(set(numbers))))[0].tolist()
         assert codes == list(range(len(set(numbers))))
@@ -252,11 +252,11 @@ class TestLikeNumbers:
         numbers = [None, *numbers, *(None for _ in places)]
         (column,) = read_columns(make(numbers))
         assert column.missing.tolist() == [k is None for k in numbers]
-        expected = NaiveBayesClassifier(handle_missing="own_state").fit(integers(numbers), labels(numbers))
-        got = NaiveBayesClassifier(handle_missing="own_state").fit(make(numbers), labels(numbers))
+        expected = NaiveBayesClassifier(ess=1.0, handle_missing="own_state").fit(integers(numbers), labels(numbers))
+        got = NaiveBayesClassifier(ess=1.0, handle_missing="own_state").fit(make(numbers), labels(numbers))
         assert got.reader_.codes(make(numbers)).tolist() == expected.reader_.codes(integers(numbers)).tolist()
         seen = [number for number in numbers if number is not None]
-        got = NaiveBayesClassifier(handle_missing="marginalize").fit(make(seen), labels(seen))
+        got = NaiveBayesClassifier(ess=1.0, handle_missing="marginalize").fit(make(seen), labels(seen))
         assert got.reader_.codes(make([None, None])).tolist() == [[MISSING, MISSING]]
 
     @pytest.mark.parametrize(
@@ -264,7 +264,9 @@ class TestLikeNumbers:
     )
     def test_a_missing_cell_beside_a_single_state(self, kind, name, numbers):
         make, y = CONTAINERS[kind][name], [k % 2 for k in range(len(numbers))]
-        model = NaiveBayesClassifier(discretizer="mdlp", handle_missing="marginalize", handle_unknown="error")
+        model = NaiveBayesClassifier(
+            ess=1.0, discretizer="mdlp", handle_missing="marginalize", handle_unknown="error"
+        )
         expected, got = model.fit(integers(numbers), y).reader_, clone(model).fit(make(numbers), y)
         assert len(got.vocabulary_.states[got.vocabulary_.features[0]]) == 1
         others = [make, *CONTAINERS[kind].values()]
@@ -294,7 +296,7 @@ class TestLikeNumbers:
         for rows in (numbers, [k % 4 for k in numbers]):
             X, y = make(rows), labels(rows)
             fitted = [
-                NaiveBayesClassifier().fit(X, y),
+                NaiveBayesClassifier(ess=1.0).fit(X, y),
                 ANBClassifier(continuous="universal").fit(X, y),
                 AODEClassifier().fit(X, y),
             ]

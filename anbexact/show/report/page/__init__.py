@@ -1,1 +1,1 @@
-"""The one page: a self-contained HTML file with its style, its evidence panel and the tables that the panel needs."""
+"""The page of a report: one HTML file that contains its style, its evidence panel and the tables of the panel."""

@@ -1,4 +1,4 @@
-"""A page that needs nothing but itself."""
+"""A page that needs no other file and no network."""
 
 from __future__ import annotations
 
@@ -18,25 +18,21 @@ def page(
 ) -> Markup:
     """Return a page.
 
-    Its scripts are named by their checksums in a content security policy that forbids all others, and every
+    Its content security policy names its scripts by their checksums, and forbids all other scripts and every
     connection.
 
     Parameters
     ----------
     title : str
-        Of the page.
+        The title of the page.
     sections : sequence of (anchor, heading, content)
-        What it shows.
+        What the page shows.
     with_panel : bool
         Whether there is an evidence panel, which needs its scripts.
     contents : bool, default True
         Whether to list the sections.
     """
-    scripts = (
-        [static_text(PACKAGE, name) for name in ("engine.js", "averages.js", "draws.js", "panel.js")]
-        if with_panel
-        else []
-    )
+    scripts = [static_text(PACKAGE, name) for name in SCRIPTS] if with_panel else []
     policy = "; ".join(
         [
             "default-src 'none'",

@@ -1,1 +1,1 @@
-"""The sections of a report, each made of what it is about."""
+"""The sections of a report, one module for each kind."""

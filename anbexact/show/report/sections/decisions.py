@@ -17,7 +17,7 @@ from anbexact.show.report.validation import Validation
 from anbexact.show.svg.markup import shortened
 
 MOST_OF_NAME = 16
-"""Characters of a decision above its column; the rows have whole names of classes."""
+"""Most characters of a decision above its column; the rows have longer names of classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class Judged:
 def decisions_section(subject: Subject, validation: Validation | None, costs: Costs | None) -> Section | None:
     """Return what is decided at given costs and what it costs; None without costs.
 
-    Every row is decided by the least expected cost ``Σ_c P(c | row) cost(c, d)``. Costs are judged by the true
-    classes, in held-out rows if there was a cross-validation.
+    For every row, the decision d with the least expected cost ``Σ_c P(c | row) cost(c, d)`` is taken. What decisions
+    really cost is computed with the true classes, of held-out rows if there was a cross-validation.
     """
     if costs is None:
         return None
@@ -67,8 +67,8 @@ def decisions_section(subject: Subject, validation: Validation | None, costs: Co
     chosen = np.asarray((judged.proba @ judged.cost).argmin(axis=1))
     blocks: list[Block] = [
         Paragraph(
-            "Every row is decided by the least expected cost, the sum over the classes of their probability times "
-            f"the cost of the decision. {where}"
+            "For every row, the decision with the least expected cost is taken: the sum over the classes of their "
+            f"probability times the cost of the decision. {where}"
             + (" Utilities are shown as costs with the opposite sign." if costs.sign < 0 else "")
         ),
         _matrix("costs", subject.classes, decisions, matrix, "What a decision costs, by true class", _digits(matrix)),
@@ -81,7 +81,7 @@ def decisions_section(subject: Subject, validation: Validation | None, costs: Co
 
 
 def _judged(subject: Subject, validation: Validation | None, matrix: Floats) -> tuple[Judged, str]:
-    """Return held-out probabilities, or those of the rows themselves, and which of them it is."""
+    """Return held-out probabilities, or else those of the rows themselves, and a sentence that says which."""
     if validation is not None and validation.own in validation.lines:
         own = validation.lines[validation.own].possible()
         place = np.array([subject.classes.index(label) for label in validation.classes])
@@ -100,7 +100,7 @@ def _judged(subject: Subject, validation: Validation | None, matrix: Floats) -> 
 
 
 def _rules(judged: Judged, chosen: Integers, decisions: list[Any], classes: list[Any]) -> Records:
-    """Return what rules of decision cost: the least expected cost, the most probable class, always the same."""
+    """Return what three rules cost: least expected cost, the most probable class, and always the same decision."""
     rules = {"least expected cost": chosen}
     if all(label in decisions for label in classes):
         rules["most probable class"] = np.array([decisions.index(label) for label in classes])[
@@ -140,16 +140,17 @@ def _rules(judged: Judged, chosen: Integers, decisions: list[Any], classes: list
         Column("decided_otherwise", "rows decided otherwise", 3),
     ]
     note = (
-        "Cost per row: mean over the rows by their true classes. Expected by the model: the mean that its "
-        "probabilities promise; where both differ by much, the probabilities are not calibrated where it matters. "
-        "Always: the single decision that costs least. From, to: 95 % intervals over rows, those of differences "
-        "paired. Rows decided otherwise: their share."
+        "Cost per row: the mean over the rows, by their true classes. Expected by the model: the mean that its "
+        "probabilities promise; if the two differ by much, the probabilities are not calibrated where it matters. "
+        "Always: the one decision that costs least if it is taken for all rows. From, to: 95 % intervals over rows, "
+        "paired for differences. Rows decided otherwise: the share of rows that the rule decides otherwise than the "
+        "first rule."
     )
     return Records("rules", columns, records, "What it costs to decide", note)
 
 
 def _digits(values: Floats) -> int:
-    """Return how many decimals costs are shown with, four at most."""
+    """Return with how many decimals costs are shown: as many as they have, four at most."""
     return next((digits for digits in range(4) if (values == values.round(digits)).all()), 4)
 
 

@@ -16,13 +16,14 @@ from anbexact.show.report.document import Block, Column, Paragraph, Records
 from anbexact.show.report.subject import Subject
 
 MOST_VALUES = 12
-"""Shapley values of a case that have a line of their own."""
+"""Most Shapley values of a case that have a line of their own."""
 SPOKEN = {BASE: "(before any feature is known)", HIDDEN: "(because cells are missing)"}
+"""What the terms are called that belong to no feature."""
 
 
 @dataclass
 class ExactCase:
-    """What the exact explanations say of one row.
+    """What the exact explanations say about one row.
 
     Attributes
     ----------
@@ -36,13 +37,13 @@ class ExactCase:
     values: dict[str, Any] = field(default_factory=dict)
 
     def refused(self, key: str, what: str, error: Exception) -> None:
-        """Say why there is none."""
+        """Add a note that says why an explanation is not available."""
         self.values[key] = None
         self.blocks.append(Paragraph(f"{what}: not available. {_sentence(error)}", "note"))
 
 
 def exact_cases(subject: Subject, rows: Integers) -> list[ExactCase]:
-    """Return the exact explanations of some rows; without any for a classifier that is not one log-linear model."""
+    """Return the exact explanations of some rows; these are empty unless the classifier is one log-linear model."""
     cases = [ExactCase() for _ in rows]
     classifier = subject.classifier
     if not hasattr(classifier, "explain_local") or len(subject.classes) < 2:
@@ -54,7 +55,7 @@ def exact_cases(subject: Subject, rows: Integers) -> list[ExactCase]:
                 add(classifier, frame, case)
             except (MemoryError, TypeError, ValueError) as error:
                 case.refused(key, what, error)
-                if key == "shapley":  # tables with zeros, or densities: the others would say the same
+                if key == "shapley":  # tables with zeros, or densities: the others would fail for the same reason
                     break
     return cases
 
@@ -129,4 +130,4 @@ PARTS: tuple[tuple[Callable[[Any, Any, ExactCase], None], str, str], ...] = (
     (_add_reason, "sufficient_reason", "Sufficient reason"),
     (_add_change, "nearest_change", "Nearest change"),
 )
-"""What is said of a case, in this order."""
+"""The explanations of a case in their order: what adds each, its key in JSON, and what it is called if it fails."""

@@ -1,4 +1,4 @@
-"""What the features tell: over all rows, and in single cases."""
+"""What the features tell, over all rows and in single cases."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from anbexact.show.report.sections.exact import exact_cases
 from anbexact.show.report.subject import Subject
 
 MOST_EXPLAINED = 300
-"""Rows that mean terms are taken over."""
+"""Most rows over which mean terms are taken; of a larger table, this many rows at equal distances."""
 MOST_FEATURES = 100
-"""Features that are listed."""
+"""Most features that are listed."""
 OF_NETWORK = (
     " ln BF: log Bayes factor for independence of the feature and the class, negative for dependence. Information: "
     "conditional mutual information with the class in this network, nats per row; a dash for a feature without an "
@@ -42,8 +42,8 @@ def features_section(subject: Subject) -> Section | None:
         Column("mean_term", "mean |term|", 3, "share"),
     ]
     note = (
-        "Mean |term|: mean size of what the feature adds to the log odds of the two most probable classes, in nats, "
-        "over rows in which it is observed."
+        "Mean |term|: the mean absolute value of what the feature adds to the log odds of the two most probable "
+        "classes, in nats, over rows in which it is observed."
     )
     if subject.network is None:
         note += " A term of several features counts for the one that it is shown with."
@@ -82,7 +82,7 @@ def _by_feature(subject: Subject) -> list[dict[str, Any]]:
 
 
 def cases_section(subject: Subject) -> Section | None:
-    """Return a typical, a doubtful and a wrong case with their explanations; None without explanations."""
+    """Return a typical, a doubtful and a wrong case, if there are any, explained; None without explanations."""
     chosen = chosen_cases(subject)
     rows = np.array(list(chosen.values()), dtype=np.intp)
     explanations = subject.explain(rows)
@@ -91,11 +91,11 @@ def cases_section(subject: Subject) -> Section | None:
     exact = exact_cases(subject, rows)
     blocks: list[Block] = [
         Paragraph(
-            "Three of the rows above, explained. Every bar is what a feature adds to the log odds of the two most "
-            "probable classes; a line through it is its 95 % credible interval."
+            "Some of the rows, explained. A bar shows what a feature adds to the log odds of the two most probable "
+            "classes; a line through it, if there is one, is its 95 % credible interval."
             if subject.network is not None
-            else "Three of the rows above, explained. Every line is what features multiply the odds of the two most "
-            "probable classes by, all members together.",
+            else "Some of the rows, explained. Each line says by how much features multiply the odds of the two most "
+            "probable classes, all members together.",
             "note",
         )
     ]
@@ -120,7 +120,7 @@ def cases_section(subject: Subject) -> Section | None:
 
 
 def chosen_cases(subject: Subject) -> dict[str, int]:
-    """Return a row that is right with a median probability, the one with the closest classes, and the worst error."""
+    """Return three rows: one that is right with a median probability, the most doubtful one, and the worst error."""
     proba = np.nan_to_num(subject.proba)
     predicted, best = proba.argmax(axis=1), proba.max(axis=1)
     right = predicted == subject.truth

@@ -1,4 +1,4 @@
-"""What a reader must know: warnings of this model and these rows, and what no report of this kind can say."""
+"""What a reader must know: warnings about this model and these rows, and what no report of this kind can say."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import math
 
 import numpy as np
 
+from anbexact._runtime.units import agreeing, counted
 from anbexact.show.report.document import Block, Heading, Listing, Paragraph, Section
 from anbexact.show.report.sections.performance import baseline_beaten
 from anbexact.show.report.subject import Subject
 from anbexact.show.report.validation import Validation
 
 FEW_ROWS = 30
-"""Rows of a class below which its figures are rough."""
+"""With fewer rows of a class than this, figures about it are called rough."""
 FEW_ROWS_PER_PARAMETER = 2.0
+"""With fewer rows per free probability than this, the report warns that tables of the network rest on the prior."""
 LARGE_SHARE = 0.05
+"""Hidden cells of a feature are called frequent above this share."""
 MANY_STANDARD_ERRORS = 2.0
+"""The report warns if the accuracy on its rows exceeds that on held-out rows by more standard errors than this."""
 
 ASSOCIATION = (
     "An arc means that two variables are modelled as dependent. It does not mean that changing the one changes the "
@@ -27,9 +31,9 @@ WITHOUT_ARCS = (
 )
 SAME_ROWS = (
     "Probabilities hold for rows of the same kind as those that were learned from, with the same shares of the "
-    "classes. Where classes are rarer or more frequent, they must be adjusted."
+    "classes. Where classes are rarer or more frequent, the probabilities must be adjusted."
 )
-NARROW = "Credible intervals of terms take structure, states and cut points as given, and are rather too narrow."
+NARROW = "Credible intervals of terms take structure, states and cut points as given, so they tend to be too narrow."
 
 
 def limits_section(subject: Subject, validation: Validation | None) -> Section:
@@ -56,7 +60,7 @@ def _of_rows(subject: Subject) -> list[str]:
     rare = [f"{subject.classes[k]} ({sizes[k]:,})" for k in np.flatnonzero(sizes < FEW_ROWS).tolist()]
     if rare:
         found.append(
-            f"These classes have fewer than {FEW_ROWS} rows here, so what is said of them is rough: {_listed(rare)}."
+            f"These classes have fewer than {FEW_ROWS} rows here, so figures about them are rough: {_listed(rare)}."
         )
     hidden = (subject.codes < 0).mean(axis=1) if subject.codes.size else np.zeros(0)
     names = subject.vocabulary.features
@@ -106,8 +110,8 @@ def _of_predictions(subject: Subject, validation: Validation | None) -> list[str
     error = math.sqrt(max(held_out * (1 - held_out), 1e-9) / len(own.truth))
     if right - held_out > MANY_STANDARD_ERRORS * error:
         found.append(
-            f"On these rows the classifier is right in {right:.1%}, on held-out rows in {held_out:.1%}. If these are "
-            "the rows that it was learned from, expect the second figure for new rows."
+            f"The classifier is right for {right:.1%} of these rows, but only for {held_out:.1%} of held-out rows. "
+            "If these are the rows that it was learned from, expect the second figure for new rows."
         )
     never = sorted(set(range(len(validation.classes))) - set(own.proba.argmax(axis=1).tolist()))
     if never:
@@ -115,12 +119,13 @@ def _of_predictions(subject: Subject, validation: Validation | None) -> list[str
         found.append(f"These classes are never the most probable one of a held-out row: {names}.")
     surprises = int(np.isinf(own.losses).sum())
     if surprises:
-        found.append(f"{surprises:,} held-out rows have a true class that was predicted with probability 0.")
+        rows, have = counted(surprises, "held-out row"), agreeing(surprises, "has", "have")
+        found.append(f"{rows} {have} a true class that was predicted with probability 0.")
     impossible = int(np.isnan(own.losses).sum())
     if impossible:
-        found.append(
-            f"{impossible:,} held-out rows are impossible under the model of their fold, whatever the class."
-        )
+        rows, are = counted(impossible, "held-out row"), agreeing(impossible, "is", "are")
+        their = agreeing(impossible, "its", "their")
+        found.append(f"{rows} {are} impossible under the model of {their} fold, whatever the class.")
     return found
 
 

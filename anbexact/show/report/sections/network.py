@@ -12,11 +12,11 @@ from anbexact.show.report.subject import Subject
 from anbexact.show.svg.network import MOST_FEATURES, diagram, network_svg
 
 MOST_ARCS = 200
-"""Arcs that are listed."""
+"""Most arcs that are listed."""
 
 
 def network_section(subject: Subject) -> Section | None:
-    """Return the picture and the certificate of a network; of another model, the facts that no section shows."""
+    """Return picture and certificate of a network; for another model, the facts that no other section shows."""
     network, structure = subject.network, subject.structure
     if network is None or structure is None:
         others = other_facts(subject.facts)
@@ -70,9 +70,9 @@ def arcs_section(subject: Subject) -> Section | None:
         columns,
         records[:MOST_ARCS],
         "Arcs, the most informative first",
-        "Information: conditional mutual information of the two ends given the other parents, in nats per row of "
-        "training. Gain: by how many nats, in total, the score of the structure rises with the arc; it charges for "
-        "the number of states, so an arc from the class that the network prescribes can have a negative gain."
+        "Information: conditional mutual information of the two ends given the other parents, in nats per training "
+        "row. Gain: by how many nats, in total, the arc raises the score of the structure. The score charges for the "
+        "number of states, so an arc from the class that every network of this kind has can have a negative gain."
         + (f" The first {MOST_ARCS} of {len(records):,} arcs." if len(records) > MOST_ARCS else ""),
     )
     text = f"Arcs between features: {len(between):,}. Arcs to or from the class: {len(arcs) - len(between):,}."

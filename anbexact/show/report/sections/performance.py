@@ -1,4 +1,4 @@
-"""How well the classifier does: held-out measures, calibration, gains, confusion; the network and its refit."""
+"""How well the classifier predicts: held-out measures, calibration, gains, confusion; the network and its refit."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.units import agreeing, counted
 from anbexact.compare.curves import confusion, gains, reliability, roc
 from anbexact.compare.metrics import BASELINE
 from anbexact.show.measures import MEASURES
@@ -16,12 +17,14 @@ from anbexact.show.report.validation import HeldOut, Validation
 from anbexact.show.svg.charts import Chart, Line
 
 MOST_CLASSES = 6
-"""Classes that have a curve: the most frequent ones."""
+"""Most classes that have a curve, the most frequent ones."""
 MOST_POINTS = 150
-"""Points of a curve."""
+"""Most points of a curve."""
 BINS = 10
+"""Most bins of a calibration curve."""
 
 DIAGONAL = ((0.0, 0.0), (1.0, 1.0))
+"""The ends of the line of calibrated probabilities, or of classes that are guessed at random."""
 
 
 def performance_section(validation: Validation | None, reason: str = "") -> Section:
@@ -34,7 +37,7 @@ def performance_section(validation: Validation | None, reason: str = "") -> Sect
     how = (
         f"{validation.folds}-fold cross-validation: in every fold, cut points, structure, tables and coefficients "
         "are learned anew from the other rows, so every row is predicted by a model that has not seen it. Intervals "
-        "are of 95 % and over rows; they do not contain the variation of the training rows."
+        "are 95 % intervals over these rows; they do not include what other training rows would change."
     )
     if validation.own not in validation.lines:
         failed = Paragraph("The classifier could not be cross-validated; see the notes.")
@@ -46,7 +49,8 @@ def performance_section(validation: Validation | None, reason: str = "") -> Sect
     shown = own.possible()
     if len(shown.truth) < len(own.truth):
         count = len(own.truth) - len(shown.truth)
-        text = f"Curves leave out {count:,} rows that are impossible under the model of their fold."
+        are, their = agreeing(count, "is", "are"), agreeing(count, "its", "their")
+        text = f"Curves leave out {counted(count, 'row')} that {are} impossible under the model of {their} fold."
         blocks.append(Paragraph(text, "note"))
     if len(shown.truth):
         blocks += [_calibration(shown, validation), _gains(shown, validation)]
@@ -109,7 +113,7 @@ def _difference(values: tuple[float | None, float | None, float | None]) -> str:
 
 
 def _shown_classes(own: HeldOut, classes: list[Any]) -> list[int]:
-    """Return the classes that have curves: of two the second, else the most frequent ones."""
+    """Return the classes that have curves: the second one of two, else the most frequent ones."""
     order = _in_order(classes)
     if len(classes) == 2:
         return order[1:]
@@ -119,7 +123,7 @@ def _shown_classes(own: HeldOut, classes: list[Any]) -> list[int]:
 
 
 def _in_order(classes: list[Any]) -> list[int]:
-    """Return the places of the classes in the order of numbers or words; of mixed ones, in that of their texts."""
+    """Return the positions of the classes in ascending order, or in that of their texts if their types are mixed."""
     try:
         return sorted(range(len(classes)), key=lambda k: classes[k])
     except TypeError:
@@ -145,7 +149,7 @@ def _calibration(own: HeldOut, validation: Validation) -> Charts:
     note = (
         "Calibration: rows are put into bins of about equal weight by the predicted probability of a class; a point "
         "on the dashed line means that the class is as frequent as predicted. Bands are 95 % intervals. ROC: the "
-        "area is the probability that a row of the class gets a higher probability than another row."
+        "area is the probability that a row of the class gets a higher probability of it than another class's row."
     )
     return Charts("calibration", charts, note + _which(validation.classes))
 
@@ -165,8 +169,8 @@ def _gains(own: HeldOut, validation: Validation) -> Charts:
         Chart("Lift", x_label, "lift", lifts, (0.0, 1.0), (0.0, most * 1.05), ((0.0, 1.0), (1.0, 1.0))),
     ]
     note = (
-        "Gains: which share of a class is among the rows with the highest probability of it. Lift: how much more "
-        "frequent the class is among them than among all rows, from the first hundredth of the rows on."
+        "Gains: the share of a class that is found among the rows with the highest probability of it. Lift: how much "
+        "more frequent the class is among these than among all rows, drawn from the first hundredth of the rows on."
     )
     return Charts("gains", charts, note + _which(validation.classes))
 
@@ -206,14 +210,14 @@ def refit_section(validation: Validation | None) -> Section | None:
     which = "This model is the refit." if refitted == validation.own else "This model is the generative network."
     text = (
         "The same network in two ways: generative, fitted to features and class together, and refitted to the class "
-        f"given the features (the same arcs as a logistic regression). {which} Log loss of the refit less that of "
-        f"the network: {_difference((mean, low, high))} nats per row. {verdict}"
+        f"given the features (the same arcs as a logistic regression). {which} Log loss of the refit minus log loss "
+        f"of the network: {_difference((mean, low, high))} nats per row. {verdict}"
     )
     of_pool = [_difference(validation.lines[pooled].loss_interval(line)) for line in (first, second)]
     together = (
         "Pooled: the normalised geometric mean of the probabilities of both, each learned without the row. Its log "
-        f"loss less that of the network: {of_pool[0]} nats per row; less that of the refit: {of_pool[1]}. A "
-        "PooledClassifier also learns the weights of its members."
+        f"loss minus the log loss of the network: {of_pool[0]} nats per row; minus the log loss of the refit: "
+        f"{of_pool[1]}. A PooledClassifier also learns the weights of its members."
     )
     lines = []
     for name in validation.refit:

@@ -1,4 +1,4 @@
-"""The members of a pool, and what each of them weighs."""
+"""The members of a pool and their weights."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from anbexact.show.report.document import Block, Column, Paragraph, Records, Sec
 from anbexact.show.report.subject import Subject
 
 MOST_MEMBERS = 60
+"""Most members that are listed."""
 
 
 def pool_section(subject: Subject) -> Section | None:
@@ -26,12 +27,12 @@ def pool_section(subject: Subject) -> Section | None:
     ]
     note = (
         "Log loss: nats per row, of rows that the member was not learned from. A member of weight 0 tells nothing "
-        "that the others do not, and was dropped; it need not be a bad model. A member is not needed if those before "
-        "it leave nothing to be gained."
+        "that the others do not, and was dropped; it need not be a bad model. A member is not needed if the members "
+        "before it leave nothing to be gained."
     )
     blocks: list[Block] = [
         Paragraph(
-            f"The log probabilities of {len(weights):,} members are added with these weights, whose sum is "
+            f"The log probabilities of {len(weights):,} members are added up with these weights, whose sum is "
             f"{sum(weights):.3f}. With a sum of 1, log odds are a weighted mean of those of the members; a smaller "
             "sum makes the pool less certain than this mean, a larger one more certain."
         ),
@@ -43,7 +44,7 @@ def pool_section(subject: Subject) -> Section | None:
             "biases",
             [Column("class", "class"), Column("bias", "bias", 4, "signed")],
             biases,
-            "What is added to the log odds of every class, nats",
+            "Bias: what is added to the log probability of every class before normalisation, in nats",
         )
     )
     return Section("pool", "The pool", blocks)

@@ -13,6 +13,7 @@ from anbexact.show.report.document import Code, Column, Paragraph, Records, Sect
 from anbexact.show.report.subject import Subject
 
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "scikit-learn")
+"""The libraries whose versions can change results."""
 
 
 def reproduce_section(subject: Subject, command: str, folds: int | None, seed: int) -> Section:
@@ -23,7 +24,7 @@ def reproduce_section(subject: Subject, command: str, folds: int | None, seed: i
     records.append({"what": "rows, as the classifier reads them (SHA-256)", "version": fingerprint(subject)})
     columns = [Column("what", "software or data"), Column("version", "version")]
     how = "without cross-validation" if folds is None else f"with {folds} folds, seed {seed}"
-    text = f"The classifier is {subject.classifier!r}. The report was made {how}, by"
+    text = f"The classifier is {subject.classifier!r}. The report was made {how}, by:"
     return Section(
         "reproduce",
         "How to reproduce this",
@@ -32,7 +33,7 @@ def reproduce_section(subject: Subject, command: str, folds: int | None, seed: i
 
 
 def fingerprint(subject: Subject) -> str:
-    """Return a checksum of the rows' codes, classes and weights; equal rows in the same order have the same."""
+    """Return the first 16 digits of the SHA-256 checksum of the rows' codes, classes and weights, in their order."""
     digest = hashlib.sha256()
     for values, kind in ((subject.codes, "<i2"), (subject.truth, "<i8"), (subject.weights, "<f8")):
         digest.update(np.ascontiguousarray(values).astype(kind).tobytes())

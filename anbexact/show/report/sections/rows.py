@@ -9,7 +9,7 @@ from unicodedata import bidirectional
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.units import counted, number_text
+from anbexact._runtime.units import agreeing, counted, number_text
 from anbexact.show.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.show.report.subject import Subject
 from anbexact.show.svg.markup import shortened
@@ -18,12 +18,13 @@ from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.vocabulary import UNKNOWN
 
 NAMES_OF_KINDS = {"datetime": "date", "decimal": "number"}
-"""What columns of quantities are called, unless it is the name of their kind."""
+"""What a column of quantities is called, if not by the name of its kind."""
 MOST_STATES = 6
-"""States of a feature that are listed."""
+"""Most states of a feature that are listed."""
 MOST_CUTS = 8
+"""Most cut points of a feature that are listed."""
 MOST_FEATURES = 300
-"""Features that are listed."""
+"""Most features that are listed."""
 
 
 def rows_section(subject: Subject) -> Section:
@@ -33,7 +34,8 @@ def rows_section(subject: Subject) -> Section:
     if subject.weighted:
         text += f" The weights of the rows add up to {number_text(subject.weights.sum(), 6)}."
     if subject.n_left_out:
-        text += f" {subject.n_left_out:,} rows without a class or of weight 0 are left out."
+        left_out = counted(subject.n_left_out, "row")
+        text += f" {left_out} without a class or of weight 0 {agreeing(subject.n_left_out, 'is', 'are')} left out."
     blocks: list[Block] = [Paragraph(text), _classes(subject), _features(subject)]
     if dropped := subject.facts.get("dropped"):
         listed = "; ".join(f"{name} ({reason})" for name, reason in dropped.items())
@@ -70,8 +72,9 @@ def _features(subject: Subject) -> Records:
     ]
     more = f" The first {MOST_FEATURES} of {len(names):,} features." if len(names) > MOST_FEATURES else ""
     note = (
-        "Missing: share of rows whose cell is missing. Such a cell is summed out, unless missing cells are a state "
-        f"of the feature. Unknown: share of rows with a value that is not a state, which is summed out, too.{more}"
+        "Missing: the share of rows whose cell is missing. Such a cell is summed out, unless missing cells are a "
+        "state of the feature. Unknown: the share of rows with a value that is not a state; it is summed out, too."
+        f"{more}"
     )
     return Records("features", columns, records, "Features", note)
 
@@ -100,7 +103,7 @@ def _feature(subject: Subject, j: int, name: Hashable, missing: npt.NDArray[np.b
 
 
 def _one_way(text: str) -> str:
-    """Return a text that leaves the direction of what follows to the page, also if it is written right to left."""
+    """Return a text that does not turn around what follows it on the page, even if it is written right to left."""
     return f"{text}\N{LEFT-TO-RIGHT MARK}" if any(bidirectional(letter) in ("R", "AL") for letter in text) else text
 
 

@@ -1,4 +1,4 @@
-"""How sure the arcs and the probabilities are."""
+"""How certain the arcs and the probabilities are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anbexact.show.svg.network import MOST_FEATURES
 
 
 def stability_section(subject: Subject) -> Section | None:
-    """Return arcs with their probabilities, and what hangs on single rows; None for classifiers without tables."""
+    """Return arcs with their probabilities, and what depends on single rows; None for classifiers without tables."""
     if "structure" not in subject.facts or "measure" in subject.facts:
         return None
     network, weights = subject.estimator, subject.weights if subject.weighted else None
@@ -50,11 +50,11 @@ def stability_section(subject: Subject) -> Section | None:
         )
     )
     blocks += _intervals(subject)
-    return Section("stability", "How sure arcs and probabilities are", blocks)
+    return Section("stability", "How certain arcs and probabilities are", blocks)
 
 
 def _intervals(subject: Subject) -> list[Block]:
-    """Return intervals of the probabilities of single cases; nothing for a refit, or tables without a posterior."""
+    """Return intervals of the probabilities of single cases; none for a refit, or for tables without a posterior."""
     classifier: Any = subject.classifier
     if not classifier.model_.has_table_posterior:
         return []
@@ -76,16 +76,19 @@ def _intervals(subject: Subject) -> list[Block]:
         Column("low", "95 % interval from", 3),
         Column("high", "to", 3),
     )
-    note = "What tables estimated from few rows leave open, the structure being given: 1,000 draws of all tables."
+    note = (
+        "Intervals show what tables estimated from few rows leave open, with the structure taken as given: they are "
+        "computed from 1,000 draws of all tables."
+    )
     return [Heading("Intervals for the single cases"), Records("intervals", columns, records, note=note)]
 
 
 def _rivals(found: Stability) -> str:
-    """Return how many structures are as good, or nearly, in sentences."""
+    """Return, in sentences, how many structures are as good as the best one, or nearly."""
     kinds = {**KINDS, "tan": "trees over the features", "fan": "forests over the features"}
     text = (
-        f"The posterior over all {kinds[found.posterior.networks]} is as uncertain as {found.n_effective:,.0f} "
-        "equally probable ones."
+        f"The posterior over all {kinds[found.posterior.networks]} is as uncertain as one over "
+        f"{found.n_effective:,.0f} equally probable ones."
     )
     if found.n_near is not None:
         more = "" if found.complete else "at least "

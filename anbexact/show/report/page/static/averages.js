@@ -1,6 +1,6 @@
 "use strict";
 /* Exact inference in an average of estimators, in each of which one feature (AODE) or two (A2DE), its roots, are
-   parents of all others beside the class. An estimator counts if its roots are in states that have one; if no feature
+   parents of all others, as the class is. An estimator counts if its roots are in states that have one; if no feature
    is in such a state, naive Bayes stands in. Given the states of its roots and the class, features are independent, so
    that all posteriors are sums over the states of the roots. The interface is that of the engine. */
 const anbexactAverages = (() => {

@@ -149,7 +149,7 @@
       if (evidence[target] >= 0) {
         findingsNote.textContent = reasonNote.textContent = "The class itself is set.";
       } else if (evidence.filter((state) => state >= 0).length > MOST_WITHDRAWN) {
-        findingsNote.textContent = reasonNote.textContent = "There are too many findings to take each of them out.";
+        findingsNote.textContent = reasonNote.textContent = "There are too many findings to withdraw each of them in turn.";
       } else if (evidence.some((state) => state >= 0)) {
         const contributions = engine.contributions(net, evidence, order[0], order[1]);
         explain(engine.shapley(net, evidence, order[0], order[1]), contributions, states[order[0]], states[order[1]]);
@@ -164,7 +164,8 @@
         .sort((a, b) => b.gain - a.gain).slice(0, MOST_QUESTIONS);
       const saved = validCosts() ? gains.map(({ v }) => engine.saving(result.joint[v], result.classes, costs)) : [];
       questionsNote.textContent = gains.length
-        ? "If this were known, too: expected information about the class in nats, and expected saving in cost:"
+        ? "What it would be worth to know one more variable: expected information about the class in nats, and expected "
+          + "saving in cost."
         : "Everything is known.";
       gains.forEach(({ v, gain }, k) => {
         const link = made("button", { type: "button", class: "panel-link", title: variables[v].name }, variables[v].name);
@@ -199,7 +200,10 @@
         add(finding(variable), `${signed(share)} · ${signed(nats)}`);
       }
       const rest = ranked.slice(MOST_FINDINGS);
-      if (rest.length) add(`${rest.length} more findings`, signed(rest.reduce((sum, { share }) => sum + share, 0)));
+      if (rest.length) {
+        const total = rest.reduce((sum, { share }) => sum + share, 0);
+        add(`${rest.length} more finding${rest.length > 1 ? "s" : ""}`, signed(total));
+      }
       if (listed.some((v) => evidence[v] < 0)) add("because the others are not known", signed(shares.hidden));
       add("together", signed(shares.total));
     }
@@ -226,7 +230,7 @@
       } else if (found.status === "zeros") {
         reasonNote.textContent = "Not available for tables with zeros.";
       } else {
-        reasonNote.textContent = "The network is too densely connected to find out in a page.";
+        reasonNote.textContent = "The network is too densely connected to compute this in a page.";
       }
     }
 

