@@ -46,8 +46,8 @@ MOST_PRODUCTS = 200
 """Maximum number of products with the Hessian for one step."""
 LOOSE = 0.1
 """Share of the gradient that a step may leave over far from the maximum."""
-SURPLUS = 1e-3
-"""Share of the decrement at the end of the fit that a step may leave over."""
+SURPLUS = 0.1
+"""Share of the decrement that ends the fit that a step may leave over."""
 NEGLIGIBLE = 1e-14
 """Squared Newton decrement, as a share of the objective, at which rounding hides any further gain."""
 STALLED = 1e-10
@@ -373,7 +373,7 @@ def climb(rows, prior, modes, factor, precision, most, before):
             factor = _factor(rows, prior, probability)
             a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
         end = max(precision * weight, NEGLIGIBLE * abs(value))
-        step, products = _step(rows, prior, probability, ascent, factor, weight, SURPLUS * end, spare)
+        step, products = _step(rows, prior, probability, ascent, factor, weight, SURPLUS * precision * weight, spare)
         decrement = _dot(ascent, step)
         done = decrement <= end or before / 4 < decrement <= STALLED * abs(value)
         before = decrement

@@ -23,10 +23,10 @@ from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
 
 RIDGE = 1e-3
 """Precision of the Gaussian prior of every cell, without which the constants of terms would not be identified."""
-PRECISION = 1e-16
+PRECISION = 1e-20
 """Squared Newton decrement per unit of weight at the end of a fit."""
 MAX_ITER = 100
-WORK = 5_000_000
+WORK = 20_000_000
 """Work of one pass over the rows from which the clock is looked at after every step."""
 WHOLE_AT_END = 3e10
 """Maximum number of floating-point operations for a dense curvature at the end, from which standard errors follow."""
