@@ -15,7 +15,7 @@ from anbexact._kernels.posterior import PROBABILITY
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
-from anbexact.adapters.pgmpy.networks import read_network
+from anbexact.adapters.pgmpy.networks import as_table_network
 from anbexact.models.network.elimination import Elimination
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import discretise
@@ -245,12 +245,9 @@ class _Asked:
 
 
 def _read(network: DiscreteBayesianNetwork | NetworkClassifier | RefittedClassifier) -> _Asked:
-    if hasattr(network, "discrete_form"):
-        source = network.discrete_form().model_.to_network()
-        tables = {name: source.tables[name] for name in source.vocabulary.names}
-        return _Asked(source.vocabulary, source.cut_points, Elimination.of_tables(tables))
-    of_nodes, states = read_network(network)
-    return _Asked(Vocabulary(states), {}, Elimination.of_tables(of_nodes))
+    source = as_table_network(network)
+    tables = {name: source.tables[name] for name in source.vocabulary.names}
+    return _Asked(source.vocabulary, source.cut_points, Elimination.of_tables(tables))
 
 
 def _iterable(targets: Any) -> Iterable[Hashable]:

@@ -301,6 +301,38 @@ def _normalised(
     return np.asarray(values / sums)
 
 
+def as_table_network(network: Any) -> TableNetwork:
+    """Return a network in any form as one of conditional tables.
+
+    Parameters
+    ----------
+    network : DiscreteBayesianNetwork, classifier or TableNetwork
+        A pgmpy network with a ``TabularCPD`` for every node, a fitted classifier that is a network, or a model that
+        has conditional tables. Its distribution does not depend on which variable is the class, so the class of a
+        pgmpy network is its last node.
+
+    Raises
+    ------
+    NotFittedError, TypeError, ValueError
+        If there is no such network, or a CPD is invalid (as in :func:`from_pgmpy`).
+    """
+    if hasattr(network, "discrete_form"):
+        network = network.discrete_form().model_
+    if hasattr(network, "to_network"):
+        found: TableNetwork = network.to_network()
+        return found
+    tables, states = read_network(network)
+    if not states:
+        raise ValueError("the network has no nodes")
+    class_name = next(reversed(states))
+    return TableNetwork(
+        vocabulary=Vocabulary(states, class_name),
+        cut_points={},
+        structure=Structure.given(class_name, {name: table.parents for name, table in tables.items()}),
+        tables=tables,
+    )
+
+
 def check_node(network: nx.DiGraph[Any], name: Hashable, label: str) -> None:
     """Refuse a name that is not a node; messages begin with the label of the parameter that has it."""
     if name not in network:

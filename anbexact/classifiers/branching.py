@@ -9,7 +9,7 @@ from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import BranchingParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.models.structure import Structure
-from anbexact.scores import Score
+from anbexact.scores import ACLL, Score
 from anbexact.search import learn_ckg, learn_fan, learn_tan
 from anbexact.tables.table import DiscreteTable
 
@@ -42,12 +42,19 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
         }
 
 
+OF_ACLL = {"structure_score": "acll", "parameters": "acll"}
+"""Structure and tables by aCLL, as its authors learn them."""
+
+
 @register_classifier(
     "tan",
     "tree augmented naive Bayes (TAN)",
     compared=[
         Compared("TAN", 20, by_default=True),
+        Compared("TAN-LL", 21, refitted=False, parameters={"structure_score": "ll", "parameters": "friedman"}),
         Compared("TAN-aCLL", 22, refitted=False, parameters={"structure_score": "acll", "ess": 1.0}),
+        Compared("TAN-aCLL uniform", 23, refitted=False, parameters=OF_ACLL | {"structure_score": ACLL("uniform")}),
+        Compared("TAN-aCLL Dirichlet", 24, refitted=False, parameters=OF_ACLL),
         Compared("TAN universal", 190, refitted=False, parameters={"continuous": "universal"}),
     ],
     networks="tan",
@@ -111,9 +118,10 @@ class FANClassifier(BranchingClassifier):
 
 @parameter_group
 class CkGParameters(BranchingParameters):
-    """Limit on the parents of a feature in a k-graph."""
+    """Limit on the parents of a feature in a k-graph, and which features they are chosen from."""
 
     k: int = 2
+    order: str = "ancestors"
 
 
 @register_classifier(
@@ -123,19 +131,25 @@ class CkGClassifier(CkGParameters, BranchingClassifier):
     """The best k-graph consistent with the optimal branching (CkG).
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``, where the feature parents π_i are the best set of at most k of the
-    feature's ancestors in the tree that :class:`~anbexact.TANClassifier` learns. See :func:`~anbexact.learn_ckg` for
-    the search, its cost, its tie rule, and in which sense it is optimal.
+    feature's ancestors in the tree that :class:`~anbexact.TANClassifier` learns, or of all features before it in the
+    breadth-first order of that tree. See :func:`~anbexact.learn_ckg` for the search, its cost, its tie rule, and in
+    which sense it is optimal.
 
     Parameters
     ----------
     k : int, default 2
         Maximum number of feature parents of a feature, 1 or more.
+    order : {"ancestors", "breadth_first"}, default "ancestors"
+        The features from which the feature parents are chosen. The breadth-first order offers more of them, so no
+        score is lower.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.TANClassifier`.
 
     References
     ----------
-    Carvalho and Oliveira, *Learning Bayesian Networks Consistent with the Optimal Branching*, ICMLA 2007.
+    Carvalho and Oliveira, *Learning Bayesian Networks Consistent with the Optimal Branching*, ICMLA 2007; the
+    breadth-first order: Carvalho, Oliveira and Sagot, *Efficient Learning of Bayesian Network Classifiers: An
+    Extension to the TAN Classifier*, Australian Joint Conference on Artificial Intelligence 2007.
 
     Examples
     --------
@@ -147,4 +161,4 @@ class CkGClassifier(CkGParameters, BranchingClassifier):
     """
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
-        return learn_ckg(table, score, k=self.k, **self._limits(time_limit))
+        return learn_ckg(table, score, k=self.k, order=self.order, **self._limits(time_limit))

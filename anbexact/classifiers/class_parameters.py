@@ -92,7 +92,5 @@ class MinimalClassParametersClassifier(ExactClassifier):
     @property
     def irrelevant_(self) -> tuple[Hashable, ...]:
         """The features outside the Markov blanket of the class."""
-        structure = self.structure_
-        children = structure.children(structure.class_name)
-        blanket = {name for child in children for name in (child, *structure.parents[child])}
-        return tuple(name for name in structure.features if name not in blanket)
+        blanket = self.structure_.markov_blanket(self.structure_.class_name)
+        return tuple(name for name in self.structure_.features if name not in blanket)

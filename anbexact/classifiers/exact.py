@@ -220,7 +220,8 @@ class GBNClassifier(MeasuredExactClassifier):
 
     With few rows, the class may get many parents, so that each posterior is based on few rows, or it may lose the
     features that would be informative. The :class:`ANBClassifier` is made for classification, this one for
-    interpreting the graph.
+    interpreting the graph. ``structure_.to_anb()`` is an augmented naive Bayes structure that can represent all class
+    posteriors of the network (see :meth:`Structure.to_anb <anbexact.Structure.to_anb>`).
 
     Parameters
     ----------

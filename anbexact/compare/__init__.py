@@ -1,4 +1,6 @@
-"""Comparison of classifiers by cross-validation: this package's, their refits, and those of scikit-learn.
+"""Comparison of classifiers by cross-validation, and distances between networks.
+
+The classifiers are this package's, their refits, and those of scikit-learn.
 
 ``anbexact.compare(X, y)`` is short for ``anbexact.compare.compare(X, y)``.
 
@@ -25,6 +27,7 @@ from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
+from anbexact.compare.networks import kl_divergence, structural_hamming_distance
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.tables.weights import WEIGHTS_OF_A_SURVEY
@@ -37,6 +40,8 @@ __all__ = [
     "Recommendation",
     "calibration_error",
     "compare",
+    "kl_divergence",
+    "structural_hamming_distance",
 ]
 
 
@@ -91,6 +96,8 @@ def compare(
     These models are included only if you name them:
 
     - ``"GBN"``, ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``.
+    - the classifiers of papers by their names there, such as ``"TAN-aCLL"``, ``"fsANB-BDeu"`` and ``"pruned NB"``
+      (``docs/guides/which-classifier.md`` lists them).
     - ``"ANB universal"`` and ``"TAN universal"``, which use a universal measure for continuous columns.
     - ``"NB smooth"``, ``"TAN smooth"`` and so on: the :class:`~anbexact.AdditiveClassifier` of the network.
     - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which often predicts best, and takes longest.

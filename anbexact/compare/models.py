@@ -31,6 +31,8 @@ OF_NUMBERS = ("GaussianNB", "KDE-NB")
 """Classifiers that require numeric columns; compared only if named."""
 OF_TREES = ("random forest", "gradient boosting")
 """scikit-learn's ensembles of trees; compared only if named."""
+ELSEWHERE = {"CkG": "C2G", "pNB": "PrunedNB"}
+"""Names that papers use besides those of the lines, and the lines."""
 REFITTED, SMOOTH = "refitted", "smooth"
 """What follows the name of a network where its refit, or its smooth refit, is compared."""
 MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
@@ -119,7 +121,7 @@ def known_names(given: Iterable[str]) -> tuple[str, ...]:
         For a name that no model has, with those that are near, or else with all; and if there is no name.
     """
     known = (*MODELS, *rivals(), *refits(), *smooths())
-    of_letters = {letters(name): name for name in known}
+    of_letters = {letters(name): line for name, line in (*ELSEWHERE.items(), *((name, name) for name in known))}
     names = tuple(of_letters.get(letters(str(name)), name) for name in given)
     unknown = [name for name in names if name not in known]
     if unknown or not names:

@@ -1,6 +1,6 @@
 """Scores of structures: totals over the data in nats, to be maximised. All but CLL and CMDL are decomposable."""
 
-from anbexact.scores.acll import ACLL, acll_constants
+from anbexact.scores.acll import ACLL, acll_constants, acll_standard_error
 from anbexact.scores.base import (
     BoundedScore,
     FamilyScore,
@@ -10,6 +10,7 @@ from anbexact.scores.base import (
     StructureScore,
     family_counts,
 )
+from anbexact.scores.bde import BDe, PriorNetwork
 from anbexact.scores.bdeu import BDeu
 from anbexact.scores.bds import BDs
 from anbexact.scores.cll import CLL, CMDL
@@ -18,7 +19,7 @@ from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import AIC, BIC, HQ, LL
 from anbexact.scores.mit import MIT
 from anbexact.scores.nml import FNML, QNML, log_regret
-from anbexact.scores.universal import Universal
+from anbexact.scores.universal import Universal, universal_information
 
 __all__ = [
     "ACLL",
@@ -33,16 +34,20 @@ __all__ = [
     "LL",
     "MIT",
     "QNML",
+    "BDe",
     "BDeu",
     "BDs",
     "BoundedScore",
     "FamilyScore",
     "MixedSetScore",
+    "PriorNetwork",
     "Score",
     "SetScore",
     "StructureScore",
     "Universal",
     "acll_constants",
+    "acll_standard_error",
     "family_counts",
     "log_regret",
+    "universal_information",
 ]

@@ -15,7 +15,7 @@ from anbexact._runtime.tasks import thread_count
 from anbexact.scores import BDeu
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.totals import class_of
-from anbexact.tables.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable, check_distinct
 
 
 def log_bayes_factor(
@@ -111,17 +111,6 @@ def relevant(table: DiscreteTable, factors: npt.NDArray[np.float64], threshold: 
     """Return which features are not dropped, given their ln BF: BF(C, X_i) ≤ δ, and two states or more."""
     several = [table.vocabulary.arity(name) > 1 for name in table.vocabulary.features]
     return np.asarray((factors <= log(threshold)) & np.array(several, dtype=bool))
-
-
-def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:
-    """Refuse names that are not variables of a table, or are given twice."""
-    unknown = [name for name in names if name not in table.vocabulary.states]
-    if unknown:
-        raise ValueError(
-            f"{unknown[0]!r} is not a variable of the table; the variables are {list(table.vocabulary.names)}"
-        )
-    if len(set(names)) < len(names):
-        raise ValueError(f"the variables {names!r} are not distinct")
 
 
 def check_thresholds(name: str, thresholds: Sequence[Any]) -> tuple[float, ...]:

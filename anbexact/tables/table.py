@@ -384,6 +384,17 @@ def _united_states(name: Hashable, first: Vocabulary, second: Vocabulary) -> tup
     return tuple(together[k] for k in sorted_positions(together))
 
 
+def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:
+    """Refuse names that are not variables of a table, or are given twice."""
+    unknown = [name for name in names if name not in table.vocabulary.states]
+    if unknown:
+        raise ValueError(
+            f"{unknown[0]!r} is not a variable of the table; the variables are {list(table.vocabulary.names)}"
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"the variables {names!r} are not distinct")
+
+
 def rows_together(first: DiscreteTable, second: DiscreteTable) -> tuple[Vocabulary, CodeArray, Weights]:
     """Return the vocabulary of both tables, and the codes and weights of their rows; equal rows stay apart.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, product
@@ -15,8 +15,7 @@ import pandas as pd
 
 from anbexact import ANBClassifier
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.rivals.mc_dag_search import class_of_graph
-from anbexact.search.graphs import as_mask
+from anbexact.compare import structural_hamming_distance
 from benchmarks.harness import tables
 from benchmarks.harness.output import markdown, panels, save
 from benchmarks.harness.places import RESULTS
@@ -161,23 +160,6 @@ def entropy(joint: np.ndarray, axes: set[int]) -> float:
     return float(-(p * np.log(p)).sum())
 
 
-def shd(first: Parents, second: Parents) -> int:
-    """Return the structural Hamming distance: pairs of variables that the equivalence classes join differently.
-
-    Arcs that can be reversed within the equivalence class count as edges without direction (Tsamardinos, Brown
-    and Aliferis 2006).
-    """
-    names = list(first)
-    return sum(a != b for a, b in zip(marks(first, names), marks(second, names), strict=True))
-
-
-def marks(parents: Parents, names: Sequence[Hashable]) -> Iterator[tuple[bool, bool, bool]]:
-    """Yield, for every pair of variables, which of arc, arc back and edge without direction joins them."""
-    found = class_of_graph(tuple(as_mask([names.index(p) for p in parents[name]]) for name in names))
-    for a, b in combinations(range(len(names)), 2):
-        yield bool(found.parents[b] >> a & 1), bool(found.parents[a] >> b & 1), bool(found.neighbours[a] >> b & 1)
-
-
 def kl_divergence(p: np.ndarray, q: np.ndarray, weights: np.ndarray) -> float:
     """Return Σ_x w(x) Σ_c p(c | x) ln(p(c | x) / q(c | x)), in nats; rows of weight 0 do not count."""
     p, q, weights = p[weights > 0], q[weights > 0], weights[weights > 0]
@@ -214,7 +196,7 @@ def one(name: str, size: str, seed: int) -> list[Row]:
     found = {v: anb.structure_.parents[v] for v in truth.names}
     return [
         {
-            "shd": min(shd(found, graph) for graph in smallest_networks(name)),
+            "shd": min(structural_hamming_distance(found, graph) for graph in smallest_networks(name)),
             "kl_structure": kl_divergence(of_same, of_anb, weights),
             "kl_truth": kl_divergence(posterior, of_anb, weights),
             "kl_truth_of_structure": kl_divergence(posterior, of_same, weights),

@@ -15,6 +15,7 @@ DOCUMENTED = {
     *(f"anbexact.search.{place}.{name}" for place, name in (
         ("exact.class_parameters", "learn_mcp"),
         ("exact.learn", "learn_anb"), ("exact.learn", "learn_gbn"), ("greedy.hill_climbing", "learn_greedy_gbn"),
+        ("trees.k_graph", "learn_ckg"),
     )),
 }  # fmt: skip
 """Functions of users: their keywords are the documented options of a search, a refit or a comparison."""

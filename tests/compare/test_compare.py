@@ -45,8 +45,9 @@ from anbexact.classifiers import (
 from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
 from anbexact.compare.folds import prepare
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.compare.models import model_parameters, refits, rivals, smooths
+from anbexact.compare.models import known_names, model_parameters, refits, rivals, smooths
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
+from anbexact.scores import ACLL
 from anbexact.search.exact import plan
 
 WEDGE = {
@@ -699,9 +700,34 @@ PAPERS = {
     "MC-DAGGES": MCDAGClassifier(ess=1.0),
     "GBN-CMDL": GreedyGBNClassifier(structure_score="cmdl"),
     "BNC2P": BNC2PClassifier(),
+    "TAN-LL": TANClassifier(structure_score="ll", parameters="friedman"),
+    "TAN-aCLL uniform": TANClassifier(structure_score=ACLL("uniform"), parameters="acll"),
+    "TAN-aCLL Dirichlet": TANClassifier(structure_score=ACLL("dirichlet"), parameters="acll"),
     "C2G": CkGClassifier(k=2),
     "prunedNB": PrunedNaiveBayesClassifier(),
 }
+
+
+PUBLISHED = {
+    "anb_table1_accuracy": (
+        *("NaiveBayes", "GBN-CMDL", "BNC2P", "TAN-aCLL", "gGBN-BDeu"),
+        *("MC-DAG-GES", "GBN-BDeu", "ANB-BDeu", "fsANB-BDeu"),
+    ),
+    "acll_tables": ("TAN LL", "TAN aCLL uniform", "TAN aCLL Dirichlet"),
+    "ckg_table1": ("NB", "TAN", "C2G", "CkG"),
+    "lr_table2": ("NB", "prunedNB", "pruned NB", "pNB", "FAN"),
+}
+"""The classifiers in the tables of the papers, as their columns are headed."""
+
+
+@pytest.mark.parametrize("table", PUBLISHED)
+def test_names_of_the_papers_are_known(table):
+    for name in PUBLISHED[table]:
+        for spelled in (name, name.upper(), name.lower().replace("-", " ")):
+            (known,) = known_names([spelled])
+            assert known in {*MODELS, *rivals()}
+            assert known_names([known]) == (known,)
+    assert known_names(["ckg", "PNB", "TAN-aCLL"]) == ("C2G", "PrunedNB", "TAN-aCLL")
 
 
 @pytest.mark.slow

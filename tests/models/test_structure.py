@@ -6,10 +6,12 @@ from dataclasses import replace
 from itertools import combinations, product
 
 import networkx as nx
+import numpy as np
 import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from anbexact import Certificate, Structure
 
@@ -89,9 +91,116 @@ class TestStructure:
             assert other == structure
             assert other.topological_order() == structure.topological_order()
 
+    @given(graphs())
+    def test_markov_blanket_separates_a_variable_from_all_others(self, parents):
+        structure = make(parents)
+        for name in parents:
+            blanket = structure.markov_blanket(name)
+            assert blanket == tuple(other for other in parents if other in blanket and other != name)
+            rest = set(parents) - {name, *blanket}
+            assert all(oracles.d_separated(parents, name, other, blanket) for other in rest)
+            for member in blanket:  # none is superfluous
+                fewer = set(parents) - {name, member}
+                assert not oracles.d_separated(parents, name, member, fewer)
+
     def test_order_is_by_depth_then_in_table_order(self):
         structure = make({"a": ("c",), "b": ("c", "d"), "d": ("c",), "c": ()})
         assert structure.topological_order() == ("c", "a", "d", "b")
+
+
+def random_tables(rng, parents, arities):
+    """P(v | parents) of every variable, as an array with the axis of v first, then those of its parents."""
+    tables = {}
+    for v, of_v in parents.items():
+        values = rng.gamma(0.7, size=[arities[u] for u in (v, *of_v)])
+        tables[v] = of_v, values / values.sum(axis=0)
+    return tables
+
+
+def joint_of(tables, arities):
+    """The joint distribution, axes in the order of ``arities``."""
+    axis = {v: k for k, v in enumerate(arities)}
+    operands = [part for v, (of_v, values) in tables.items() for part in (values, [axis[u] for u in (v, *of_v)])]
+    return np.einsum(*operands, list(range(len(axis))))
+
+
+def posterior_of(tables, arities):
+    """P(c | all others), the class on the first axis."""
+    joint = joint_of(tables, arities)
+    return joint / joint.sum(axis=0)
+
+
+def with_the_same_posterior(tables, structure, arities):
+    """Tables of ``structure``, an augmented naive Bayes, with the posterior of c that a general network has.
+
+    Those of children of c do not change. As to its parents, let q(c, parents) be P(c | parents) times a uniform
+    distribution: c gets q(c), and the parents q(parent | c, parents before it). No other table matters.
+    """
+    order = [v for v in structure.topological_order() if v in tables["c"][0]]
+    of_class, values = tables["c"]
+    q = np.transpose(values, [0, *(1 + of_class.index(v) for v in order)])
+    q = q / q.sum()
+    found = {"c": ((), q.sum(axis=tuple(range(1, q.ndim))))}
+    for v in structure.features:
+        own = structure.parents[v]
+        if v in order:
+            place = order.index(v)
+            upto = q.sum(axis=tuple(range(place + 2, q.ndim)))
+            known, old = ("c", *order[:place]), np.moveaxis(upto / upto.sum(axis=-1, keepdims=True), -1, 0)
+        else:
+            known, old = tables[v]
+        shape = [arities[u] if u in (v, *known) else 1 for u in (v, *own)]
+        axes = [0, *(1 + known.index(u) for u in own if u in known)]
+        new = np.broadcast_to(np.transpose(old, axes).reshape(shape), [arities[u] for u in (v, *own)])
+        found[v] = own, new
+    return found
+
+
+class TestAugmentedNaiveBayes:
+    @examples(200, quick=20)
+    @given(graphs(), st.integers(0, 10**9))
+    def test_has_every_posterior_of_the_general_network(self, parents, seed):
+        rng = np.random.default_rng(seed)
+        arities = {v: int(rng.integers(2, 4)) for v in "cabde"}
+        structure = make(parents).to_anb()
+        assert structure.parents["c"] == ()
+        assert all(structure.parents[v][0] == "c" for v in "abde")
+        assert set(structure.feature_edges) >= set(make(parents).feature_edges)
+        added = set(structure.feature_edges) - set(make(parents).feature_edges)
+        assert all({a, b} <= set(parents["c"]) for a, b in added)
+        tables = random_tables(rng, parents, arities)
+        same = with_the_same_posterior(tables, structure, arities)
+        np.testing.assert_allclose(joint_of(same, arities).sum(), 1, rtol=1e-12)
+        np.testing.assert_allclose(posterior_of(same, arities), posterior_of(tables, arities), rtol=1e-9, atol=1e-12)
+
+    @examples(200, quick=20)
+    @given(graphs(), st.integers(0, 10**9))
+    def test_has_every_joint_distribution_if_the_class_is_adjacent_to_all(self, parents, seed):
+        """Lemma 5, and Lemma 4: then the result is equivalent to the graph with its parents joined."""
+        order = make(parents).topological_order()
+        place = order.index("c")
+        parents = {
+            v: tuple(dict.fromkeys((*of_v, *("c" if order.index(v) > place else ())))) for v, of_v in parents.items()
+        }
+        parents["c"] = order[:place]
+        rng = np.random.default_rng(seed)
+        arities = {v: int(rng.integers(2, 4)) for v in "cabde"}
+        joint = joint_of(random_tables(rng, parents, arities), arities)
+        factors = {}
+        for v, of_v in make(parents).to_anb().parents.items():
+            axes = [list(arities).index(u) for u in (v, *of_v)]
+            family = np.einsum(joint, list(range(5)), axes)
+            factors[v] = of_v, family / family.sum(axis=0)
+        np.testing.assert_allclose(joint_of(factors, arities), joint, rtol=1e-9, atol=1e-12)
+        joined = {v: {*of_v, *(order[: order.index(v)] if v in order[:place] else ())} for v, of_v in parents.items()}
+        anb = {v: set(of_v) for v, of_v in make(parents).to_anb().parents.items()}
+        assert oracles.equivalence_class(anb) == oracles.equivalence_class(joined)
+
+    def test_of_an_augmented_naive_bayes_is_the_same(self):
+        parents = {"c": (), "a": ("c",), "b": ("c", "a"), "d": ("c", "a", "b")}
+        assert dict(make(parents).to_anb().parents) == parents
+        alone = make({"c": ()})
+        assert dict(alone.to_anb().parents) == {"c": ()}
 
 
 class TestCertificate:

@@ -33,6 +33,12 @@ def equivalence_class(graph):
     return frozenset(skeleton), frozenset((pair, v) for pair, v in colliders if pair not in skeleton)
 
 
+def edges_of_class(graph, members):
+    """What joins every pair in the graphs of an equivalence class: the arcs that some of them have, either way."""
+    arcs = {(u, v) for member in members for v, of_v in member.items() for u in of_v}
+    return {pair: (pair in arcs, pair[::-1] in arcs) for pair in combinations(graph, 2)}
+
+
 @cache
 def branchings(n, tree=False):
     """All forests of arcs directed away from their roots, as tuples of parents (None: no parent).
@@ -54,6 +60,21 @@ def ancestors(parents, child):
         child = parents[child]
         found.append(child)
     return sorted(found)
+
+
+def visited_before(parents, child):
+    """The features before one in the breadth-first order of a branching: nearer to the root, then as their parents.
+
+    Of two at the same depth, the one whose path from the root comes first, feature by feature in table order.
+    """
+
+    def place(v):
+        path = [v]
+        while parents[path[0]] is not None:
+            path.insert(0, parents[path[0]])
+        return len(path), path
+
+    return sorted(v for v in range(len(parents)) if place(v) < place(child))
 
 
 def class_families(graph, class_):

@@ -1,7 +1,7 @@
 """Tables of networks and what follows from them, by sums over joint states."""
 
 from itertools import combinations, product
-from math import exp, log, prod
+from math import exp, inf, log, prod
 
 import numpy as np
 
@@ -304,6 +304,15 @@ def network_joint(tables, arities):
             p *= values[(states[v], *(states[parent] for parent in parents))]
         joint[states] = p
     return joint
+
+
+def kl_divergence(joint, other):
+    """Σ P(x) ln(P(x) / Q(x)) over the joint states of two distributions, in nats; infinite where only Q is 0."""
+    total = 0.0
+    for states, p in joint.items():
+        if p > 0:
+            total += inf if other[states] == 0 else p * log(p / other[states])
+    return total
 
 
 def consistent(joint, observed):

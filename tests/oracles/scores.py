@@ -127,6 +127,24 @@ def dirichlet_local(n_js, a):
     return total
 
 
+def bde_local(rows, weights, arities, child, parents, joint, ess):
+    """Prior counts ess P(x, pa), from the joint distribution of a prior network: joint states and probabilities."""
+
+    def prior(fixed):
+        return ess * sum(p for states, p in joint.items() if all(states[v] == state for v, state in fixed.items()))
+
+    total = 0.0
+    for j in product(*(range(arities[parent]) for parent in parents)):
+        given = dict(zip(parents, j, strict=True))
+        own = [w for row, w in zip(rows, weights, strict=True) if all(row[v] == s for v, s in given.items())]
+        total += lgamma(prior(given)) - lgamma(prior(given) + sum(own))
+        for k in range(arities[child]):
+            cell = {**given, child: k}
+            n = sum(w for row, w in zip(rows, weights, strict=True) if all(row[v] == s for v, s in cell.items()))
+            total += lgamma(prior(cell) + n) - lgamma(prior(cell))
+    return total
+
+
 def k2_local(rows, weights, arities, child, parents):
     """All Dirichlet parameters 1."""
     return dirichlet_local(families(rows, weights, arities, child, parents), 1.0)
@@ -178,6 +196,28 @@ def acll_constants_of_draws(draws):
     of_beta = sum(d**2 for d in slopes) / len(a)
     of_gamma = sum((r - d * mean_b) ** 2 for r, d in zip(residuals, slopes, strict=True)) / len(a)
     return beta, gamma, of_beta**0.5, of_gamma**0.5
+
+
+def acll_standard_error_of_draws(draws):
+    """Root of the mean square of ln ΣU + β Σ ln U + γ over draws, with the β and γ that fit them best."""
+    beta, gamma, *_ = acll_constants_of_draws(draws)
+    residuals = [log(sum(u)) + beta * sum(log(v) for v in u) + gamma for u in draws]
+    return (sum(r**2 for r in residuals) / len(draws)) ** 0.5
+
+
+def acll_standard_error_uniform(s):
+    """√(Var(A) - Cov(A, B)² / Var(B)) for [0, 1]^s: the moments of ln ΣU from the density of a sum of uniforms."""
+    from scipy.integrate import quad
+
+    def density(x):
+        return sum((-1) ** k * comb(s, k) * (x - k) ** (s - 1) for k in range(int(x) + 1)) / factorial(s - 1)
+
+    def moment(power):
+        pieces = (quad(lambda x: log(x) ** power * density(x), k, k + 1, epsabs=1e-13)[0] for k in range(s))
+        return sum(pieces)
+
+    beta, _ = acll_constants_uniform(s)
+    return (moment(2) - moment(1) ** 2 - s * beta**2) ** 0.5
 
 
 def acll_constants_dirichlet(s, a, b):

@@ -188,13 +188,16 @@ def best_branching(n, local, tree=False, required=(), forbidden=(), tolerance=1e
     return best, next((parents for parents, total in totals.items() if total >= best - tolerance), None)
 
 
-def best_consistent_graph(parents, local, k, required=(), forbidden=(), tolerance=1e-9):
-    """Best k-graph consistent with a branching: highest total, and the first smallest parent set of every feature."""
+def best_consistent_graph(parents, local, k, required=(), forbidden=(), tolerance=1e-9, before=ancestors):
+    """Best k-graph consistent with a branching: highest total, and the first smallest parent set of every feature.
+
+    ``before(parents, child)`` are the features that may be parents of a feature.
+    """
     total, chosen = 0.0, []
     for child in range(len(parents)):
         scores = {
             of_child: local(child, of_child)
-            for of_child in subsets(ancestors(parents, child), k)
+            for of_child in subsets(before(parents, child), k)
             if admitted(child, of_child, k, required, forbidden)
         }
         best = max(scores.values())

@@ -12,9 +12,7 @@ from tiers import examples
 import anbexact.rivals.mc_dag_search as equivalence
 from anbexact._runtime.deadline import Deadline
 from anbexact.rivals.mc_dag_search import (
-    EquivalenceClass,
     applied,
-    class_of_graph,
     cliques,
     deletions,
     extension,
@@ -23,6 +21,7 @@ from anbexact.rivals.mc_dag_search import (
     learn_mc_dag,
 )
 from anbexact.scores import CLL
+from anbexact.search.equivalence import EquivalenceClass, class_of_graph
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import ancestors, as_mask, elements
 

@@ -22,7 +22,7 @@ from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.counts import count_families
 from anbexact.models.parameters.tables import acll_tables, friedman_tables, ml_tables
 from anbexact.models.structure import Certificate, Structure
-from anbexact.scores import ACLL, Score, SetScore, acll_constants, family_counts
+from anbexact.scores import ACLL, Score, SetScore, acll_constants, acll_standard_error, family_counts
 
 X, Y = load_dataset("tic_tac_toe")
 RULES = ["ml", "friedman", "acll"]
@@ -152,6 +152,7 @@ class TestConstants:
     @pytest.mark.parametrize("prior", ["uniform", ("dirichlet", 2, 3), uniform_pairs])
     def test_one_class(self, prior):
         assert acll_constants(1, prior) == (-1.0, 0.0)
+        assert acll_standard_error(1, prior) == 0
 
     @pytest.mark.parametrize(
         ("n_classes", "prior", "message"),
@@ -176,6 +177,43 @@ class TestConstants:
     def test_refusals(self, n_classes, prior, message):
         with pytest.raises(ValueError, match=message):
             acll_constants(n_classes, prior)
+        with pytest.raises(ValueError, match=message):
+            acll_standard_error(n_classes, prior)
+
+
+class TestStandardError:
+    @pytest.mark.parametrize("s", range(2, 7))
+    def test_uniform_against_another_integral(self, s):
+        assert acll_standard_error(s) == pytest.approx(oracles.acll_standard_error_uniform(s), rel=1e-9)
+
+    @pytest.mark.parametrize("s", range(2, 5))
+    @pytest.mark.parametrize("prior", ["uniform", ("dirichlet", 1.0, 1000.0), ("dirichlet", 0.7, 5.0)], ids=str)
+    def test_against_simulation(self, s, prior):
+        rng = np.random.default_rng(s)
+        m = 30_000
+        draws = rng.random((m, s)) if prior == "uniform" else rng.dirichlet([prior[1]] * s + [prior[2]], m)[:, :s]
+        expected = oracles.acll_standard_error_of_draws(draws.tolist())
+        assert acll_standard_error(s, prior) == pytest.approx(expected, rel=0.03)
+
+    def test_of_a_sampler(self):
+        assert acll_standard_error(2, uniform_pairs) == pytest.approx(acll_standard_error(2), rel=3e-3)
+
+    def test_many_classes(self):
+        # A is almost linear in ΣU then, and the squared correlation of U and ln U is 3/4.
+        assert acll_standard_error(1000) == pytest.approx((1 / 3000 / 4) ** 0.5, rel=0.01)
+        with_dirichlet = acll_standard_error(1000, ("dirichlet", 1.0, 1e6))
+        assert 0 < with_dirichlet < acll_standard_error(2, ("dirichlet", 1.0, 1e6))
+
+    def test_published_relative_errors(self):
+        """Section 5: 13.92 % for Dir(1, 1, 1000), "half of the uniform's": only one of the two is under the root."""
+        dirichlet = ("dirichlet", 1.0, 1000.0)
+        assert acll_standard_error(2, dirichlet) ** 2 == pytest.approx(0.1392, abs=5e-5)
+        mean = 1 + 2 * log(2) - 3 / 2  # E[-ln P(c | x)] = E[A] - E[ln U], with E[A] = 2 ln 2 - 3/2
+        assert acll_standard_error(2) / mean == pytest.approx(0.275, abs=5e-4)
+
+    def test_of_the_score_is_that_of_its_prior(self):
+        assert ACLL().standard_error(3, 50.0) == acll_standard_error(3, ("dirichlet", 1.0, 50.0))
+        assert ACLL("uniform").standard_error(3, 50.0) == acll_standard_error(3)
 
 
 class TestLocalScore:

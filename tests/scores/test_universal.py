@@ -30,7 +30,7 @@ from anbexact import (
 )
 from anbexact._runtime.deadline import Deadline
 from anbexact.discretize import CountPartition, EqualWidthPartition, FixedCutsPartition, QuantilePartition
-from anbexact.scores import KT, Score, SetScore, Universal
+from anbexact.scores import KT, Score, SetScore, Universal, universal_information
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.exact import plan
 from anbexact.search.exact.lattice import at_all_levels, set_scorer
@@ -635,6 +635,65 @@ class TestRead:
         complete, its_score = UniversalMeasure().read(frame[:100])
         assert score == its_score
         assert score.set_score(table, ["x", "d"]) == its_score.set_score(complete, ["x", "d"])
+
+
+class TestInformation:
+    @given(mixed_columns(), st.data())
+    def test_is_the_logarithm_of_four_measures_per_row(self, mixed, data):
+        table, score = mixed.read()
+        sides = data.draw(st.lists(st.integers(0, 2), min_size=len(mixed.columns), max_size=len(mixed.columns)))
+        x, y, z = ([name for name, side in zip(mixed.columns, sides, strict=True) if side == s] for s in range(3))
+        if not x or not y:
+            with pytest.raises(ValueError, match="x and y must each name a variable, or several"):
+                universal_information(table, x, y, z, score=score)
+            return
+        both, apart = (x + y + z, z), (x + z, y + z)
+        expected = sum(map(mixed.log_measure, both)) - sum(map(mixed.log_measure, apart))
+        found = universal_information(table, x, y, z, score=score)
+        assert found == pytest.approx(expected / sum(mixed.weights), rel=1e-9, abs=1e-8)
+        assert universal_information(table, y, x, z[::-1], score=score) == pytest.approx(found, rel=1e-9, abs=1e-9)
+
+    @given(problems(min_features=2))
+    def test_of_discrete_variables_is_by_krichevsky_and_trofimov(self, problem):
+        def measure(*variables):
+            cells = [tuple(row[v] for v in variables) for row in problem.rows]
+            return oracles.kt_by_gamma(cells, problem.weights, prod(problem.arities[v] for v in variables))
+
+        n = problem.n
+        expected = measure(0, 1, n) + measure(n) - measure(0, n) - measure(1, n)
+        found = universal_information(problem.table, "f0", ["f1"], "c")
+        assert found == pytest.approx(expected / sum(problem.weights), rel=1e-9, abs=1e-9)
+
+    def test_nears_the_information_of_the_distribution(self):
+        """X and Y normal with correlation ρ: -½ ln(1 - ρ²); a state that a number moves, by enumeration."""
+        errors = []
+        for n_rows in (500, 50_000):
+            rng = np.random.default_rng(n_rows)
+            x, noise = rng.normal(size=(2, n_rows))
+            y = 0.8 * x + 0.6 * noise
+            up = rng.random(n_rows) < np.where(x > 0, 0.9, 0.1)
+            table, score = UniversalMeasure().read(pd.DataFrame({"x": x, "y": y, "s": np.where(up, "up", "down")}))
+            of_state = log(2) + 0.9 * log(0.9) + 0.1 * log(0.1)
+            errors.append(
+                [
+                    abs(universal_information(table, "x", "y", score=score) + log(0.6)),
+                    abs(universal_information(table, "x", "s", score=score) - of_state),
+                    abs(universal_information(table, "y", "s", "x", score=score)),
+                ]
+            )
+        assert (np.array(errors[1]) < np.array(errors[0])).all()
+        assert max(errors[1]) < 0.05
+
+    def test_names(self):
+        table, score = UniversalMeasure().read(pd.DataFrame({("a", 1): [0, 1, 1], "bc": [0, 1, 0]}))
+        expected = universal_information(table, [("a", 1)], ["bc"], score=score)
+        assert universal_information(table, ("a", 1), "bc", score=score) == expected
+        with pytest.raises(ValueError, match="'b' is not a variable of the table"):
+            universal_information(table, ("a", 1), "b", score=score)
+        with pytest.raises(ValueError, match="are not distinct"):
+            universal_information(table, ("a", 1), "bc", "bc", score=score)
+        with pytest.raises(ValueError, match="the score must be a Universal"):
+            universal_information(table, ("a", 1), "bc", score=KT())
 
 
 class TestConsistency:

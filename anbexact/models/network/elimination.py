@@ -66,6 +66,20 @@ MOST_SHOWN = 12
 """Maximum number of variables of a clique that a message names."""
 
 
+class CliqueTooLargeError(ValueError):
+    """Sums over the missing cells of a row need more memory than may be used.
+
+    Attributes
+    ----------
+    cost : str
+        The memory, and the largest table, as a sentence without its subject.
+    """
+
+    def __init__(self, message: str, cost: str = "") -> None:
+        super().__init__(message)
+        self.cost = cost
+
+
 class _Work(Protocol):
     """Processes rows of codes from the position ``start``; see :func:`joint_rows`."""
 
@@ -130,8 +144,9 @@ class Elimination:
 
         Raises
         ------
-        ValueError
-            If the cliques of a row need more memory than is available; the message names the largest.
+        CliqueTooLargeError
+            If the cliques of a row need more memory than is available; the message names the largest. It is a
+            ValueError.
         """
         out = np.empty((codes.shape[1], prod(self.arities[v] for v in kept)))
         roles = self._roles(kept, KEPT)
@@ -339,12 +354,14 @@ class Elimination:
         cells = prod(float(self.arities[v]) for v in clique)
         shown = ", ".join(repr(self._names[v]) for v in clique[:MOST_SHOWN])
         rest = f" and {len(clique) - MOST_SHOWN} more" if len(clique) > MOST_SHOWN else ""
-        n_missing = int((row < 0).sum())
-        raise ValueError(
-            f"summing over the {n_missing} missing or unknown cells of a row needs "
-            f"{human_bytes(BYTES_PER_CELL * needed)}, but only {human_bytes(BYTES_PER_CELL * most)} may be used. The "
-            f"largest table has {cells:.3g} joint states of {len(clique)} variables: {shown}{rest}. Fill in some of "
-            "these cells, or use a network with fewer parents (max_parents=)"
+        cost = (
+            f"needs {human_bytes(BYTES_PER_CELL * needed)}, but only {human_bytes(BYTES_PER_CELL * most)} may be "
+            f"used. The largest table has {cells:.3g} joint states of {len(clique)} variables: {shown}{rest}"
+        )
+        raise CliqueTooLargeError(
+            f"summing over the {int((row < 0).sum())} missing or unknown cells of a row {cost}. Fill in some of "
+            "these cells, or use a network with fewer parents (max_parents=)",
+            cost,
         )
 
 

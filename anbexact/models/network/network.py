@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from anbexact._kernels.posterior import PROBABILITY
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.displayed import Displayed
-from anbexact._runtime.json_checks import listed, mapped, reading
+from anbexact._runtime.json_checks import listed, mapped, reading, references
+from anbexact._runtime.json_values import decode, encode, register_form
 from anbexact.models.coding import Coding
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, class_families, network_potentials
 from anbexact.models.model import JointModel
+from anbexact.models.network.elimination import CliqueTooLargeError, Elimination
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
@@ -31,7 +35,7 @@ from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
+from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,6 +247,69 @@ class TableNetwork(Network):
         """The evaluator of the joint and posterior probabilities of the class."""
         return Posterior(self.tables, self.structure.class_name, self.vocabulary.features)
 
+    def marginal(self, names: Sequence[Hashable]) -> Floats:
+        """Return the joint distribution of some variables, features or class, exactly.
+
+        The other variables are summed out by a junction tree of the variables that matter.
+
+        Parameters
+        ----------
+        names : sequence
+            Different variables.
+
+        Returns
+        -------
+        (states of the first, states of the second, ...) float64
+            Probabilities that sum to 1.
+
+        Raises
+        ------
+        ValueError
+            If a name is not a variable or occurs twice, or if the sums need more memory than is available.
+        """
+        positions = self.vocabulary.positions
+        unknown = [name for name in names if name not in positions]
+        if unknown or len(set(names)) < len(names):
+            raise ValueError(f"names must be different variables of the network, not {unknown or list(names)}")
+        places = [positions[name] for name in names]
+        nothing = np.full((len(positions), 1), MISSING, dtype=np.int16)
+        try:
+            found = self._elimination.joint(nothing, sorted(places), PROBABILITY, n_jobs=1)
+        except CliqueTooLargeError as error:
+            raise ValueError(f"the joint distribution of {list(names)} under the network {error.cost}") from None
+        ascending = found.reshape([self.vocabulary.arity(self.vocabulary.names[place]) for place in sorted(places)])
+        return ascending.transpose(np.argsort(np.argsort(places)))
+
+    def log_probability(self, names: Sequence[Hashable], codes: CodeArray) -> Floats:
+        """Return the log probability of joint states of some variables, features or class; the others are summed out.
+
+        Parameters
+        ----------
+        names : sequence
+            Different variables of the network.
+        codes : (variables, joint states) int16
+            Their states.
+
+        Returns
+        -------
+        (joint states,) float64
+            Nats.
+
+        Raises
+        ------
+        ValueError
+            If the sums need more memory than is available.
+        """
+        positions = self.vocabulary.positions
+        rows = np.full((len(positions), codes.shape[1]), MISSING, dtype=np.int16)
+        rows[[positions[name] for name in names]] = codes
+        return self._elimination.marginals(rows, [], n_jobs=1)[1]
+
+    @cached_property
+    def _elimination(self) -> Elimination:
+        """The sums over all variables, in the order of the vocabulary."""
+        return Elimination.of_tables({name: self.tables[name] for name in self.vocabulary.names})
+
     @property
     def n_parameters(self) -> int:
         """Number of free probabilities: Σ_v (r_v - 1) q_v, with r_v states and q_v joint states of the parents."""
@@ -413,6 +480,27 @@ class TableNetwork(Network):
         certificate = Certificate.unknown("learned from earlier rows, not searched again")
         structure = Structure(self.structure.class_name, self.structure.parents, total, certificate)
         return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, estimation)
+
+
+def _network_to_json(network: TableNetwork) -> dict[str, Any]:
+    """Return a network that is a value of a parameter, such as the prior of a score: its states and its tables."""
+    vocabulary = network.vocabulary
+    return {
+        "variables": [[encode(name), encode(list(states))] for name, states in vocabulary.states.items()],
+        "class": vocabulary.positions[vocabulary.class_name],
+        **replace(network, counts=None, estimation=None).to_dict(),
+    }
+
+
+def _network_from_json(described: Mapping[str, Any]) -> TableNetwork:
+    """Return the network that :func:`_network_to_json` described."""
+    pairs = [listed(pair, 2) for pair in listed(described["variables"])]
+    states = {decode(name): tuple(decode(of_name)) for name, of_name in pairs}
+    class_name = list(states)[references([described["class"]], len(states))[0]]
+    return TableNetwork.from_dict(described, Vocabulary(states, class_name), {}, None)
+
+
+register_form("TableNetwork", TableNetwork, _network_to_json, _network_from_json)
 
 
 def read_structure(described: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:

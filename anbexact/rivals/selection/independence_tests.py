@@ -13,10 +13,9 @@ from anbexact._kernels.contingency import g2_tests
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BDeu, Score, Universal
-from anbexact.search.bayes_factor import check_distinct
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.scoring.pair_scores import FamilyScorer
-from anbexact.tables.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable, check_distinct
 
 Associations = Callable[[int, Positions, tuple[int, ...]], Floats]
 """``f(x, others, given)`` returns the association of the variable ``x`` with each of ``others`` given ``given``; all

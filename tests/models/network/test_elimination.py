@@ -11,8 +11,11 @@ import anbexact.models.network.elimination
 import anbexact.models.network.posterior
 from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
 from anbexact.models.network.elimination import Elimination
+from anbexact.models.network.network import TableNetwork
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.tables import ConditionalTable
+from anbexact.models.structure import Structure
+from anbexact.tables.vocabulary import Vocabulary
 
 
 def random_network(rng, n, *, few_values=False):
@@ -30,6 +33,18 @@ def random_network(rng, n, *, few_values=False):
         values[0] += values.sum(axis=0) == 0
         tables[v] = tuple(parents), values / values.sum(axis=0)
     return tables, arities
+
+
+def table_network(tables, arities):
+    """The network as a model, whose class is the last variable."""
+    own = {v: ConditionalTable(v, *tables[v]) for v in sorted(tables)}
+    last = len(arities) - 1
+    return TableNetwork(
+        vocabulary=Vocabulary({v: tuple(range(arity)) for v, arity in enumerate(arities)}, last),
+        cut_points={},
+        structure=Structure.given(last, {v: table.parents for v, table in own.items()}),
+        tables=own,
+    )
 
 
 def compiled(tables):
@@ -190,3 +205,32 @@ class TestNumbers:
             match=r"the 40 missing or unknown cells .* 1.1e\+12 joint states of 40 variables: 'p0', 'p1', .* 28",
         ):
             network.marginals(codes, [0])
+
+
+class TestMarginals:
+    @examples(100, quick=10)
+    @given(seed=seeds)
+    def test_of_a_network_are_sums_over_its_joint_states(self, seed):
+        rng = np.random.default_rng(seed)
+        tables, arities = random_network(rng, rng.integers(1, 7))
+        network = table_network(tables, arities)
+        names = rng.permutation(len(arities))[: rng.integers(0, 4)].tolist()
+        expected = np.zeros([arities[v] for v in names])
+        for states, p in oracles.network_joint(tables, arities).items():
+            expected[tuple(states[v] for v in names)] += p
+        np.testing.assert_allclose(network.marginal(names), expected, atol=1e-12)
+
+    def test_refusals(self, monkeypatch):
+        rng = np.random.default_rng(1)
+        tables, arities = random_network(rng, 4)
+        network = table_network(tables, arities)
+        with pytest.raises(ValueError, match=r"must be different variables of the network, not \['z'\]"):
+            network.marginal([0, "z"])
+        with pytest.raises(ValueError, match=r"must be different variables of the network, not \[1, 1\]"):
+            network.marginal([1, 1])
+        chain = {v: ((v - 1,) if v else (), np.full((9, 9) if v else 9, 1 / 9)) for v in range(5)}
+        large = table_network(chain, [9] * 5)
+        monkeypatch.setattr(anbexact.models.network.elimination, "USUAL_CELLS", 1)
+        monkeypatch.setattr(anbexact.models.network.elimination, "MOST_BYTES", 1)
+        with pytest.raises(ValueError, match=r"the joint distribution of \[0, 4\] under the network needs"):
+            large.marginal([0, 4])

@@ -231,21 +231,56 @@ class TestConsistentKGraph:
         assert structure.score >= tan.score - 1e-9
 
     @each_score
+    @pytest.mark.parametrize("k", [1, 2, 3])
+    @pytest.mark.parametrize("seed", [11, 12])
+    def test_in_breadth_first_order_equals_brute_force(self, score, k, seed):
+        problem = random_problem(seed, 6, n_rows=150, max_arity=3, weights="real")
+        score = score()
+        tan = learn_tan(problem.table, score)
+        structure = learn_ckg(problem.table, score, k=k, order="breadth_first")
+        local = local_of(problem, score)
+        best, chosen = oracles.best_consistent_graph(as_parents(tan), local, k, before=oracles.visited_before)
+        check(structure, problem, score, best)
+        assert list(feature_parents(structure)) == chosen
+        assert structure.score >= learn_ckg(problem.table, score, k=k).score - 1e-9
+        assert "breadth-first" in structure.certificate.method
+
+    def test_breadth_first_order(self):
+        """Those of the first feature visited come first, wherever they are in the table."""
+        branching = [3, 5, 3, -1, 2, 3, 0, 5]
+        visited = [3, 0, 2, 5, 6, 4, 1, 7]
+        parents = [None if parent < 0 else parent for parent in branching]
+        for v, before in enumerate(k_graph.BEFORE["breadth_first"](branching)):
+            assert before == visited[: visited.index(v)]
+            assert sorted(before) == oracles.visited_before(parents, v)
+        forest = [-1, 0, -1, 2]
+        assert k_graph.BEFORE["breadth_first"](forest) == [[], [0, 2], [0], [0, 2, 1]]
+
+    def test_unknown_orders_are_refused(self):
+        message = "order must be one of 'ancestors', 'breadth_first', not 'random'"
+        with pytest.raises(ValueError, match=message):
+            learn_ckg(random_problem(0, 3).table, order="random")
+        with pytest.raises(ValueError, match=message):
+            CkGClassifier(order="random").fit(*random_problem(0, 3).frame())
+
+    @pytest.mark.parametrize("order", ["ancestors", "breadth_first"])
+    @each_score
     @examples(20, quick=4)
     @given(problem=problems(min_arity=2, min_features=2, max_features=4), data=st.data())
-    def test_equals_brute_force_under_constraints(self, score, problem, data):
+    def test_equals_brute_force_under_constraints(self, score, order, problem, data):
         required, forbidden = data.draw(branching_constraints(problem.n))
         score = score()
         local = local_of(problem, score)
         limits = {"required": numbered(required), "forbidden": numbered(forbidden)}
-        structure = learn_ckg(problem.table, score, **limits)
+        structure = learn_ckg(problem.table, score, order=order, **limits)
         try:
             tan = learn_tan(problem.table, score, **limits)
         except ValueError:
             parents = self.fewest_trees(problem.n, local, required, forbidden)
         else:
             parents = as_parents(tan)
-        best, _ = oracles.best_consistent_graph(parents, local, 2, required, forbidden)
+        before = {"ancestors": oracles.ancestors, "breadth_first": oracles.visited_before}[order]
+        best, _ = oracles.best_consistent_graph(parents, local, 2, required, forbidden, before=before)
         check(structure, problem, score, best, sum(problem.weights))
 
     def fewest_trees(self, n, local, required, forbidden):
