@@ -23,6 +23,7 @@ NAMES = (
     "networks",
     "greedy",
     "refit",
+    "smooth",
     "aode_kdb",
     "universal",
     "set_scores",

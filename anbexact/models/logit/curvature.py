@@ -8,19 +8,13 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve
-from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from anbexact._kernels.multinomial import add_derivatives
 from anbexact.models.logit.potentials import Floats
 
 BLOCK_ENTRIES = 60_000_000
 """Entries up to which the curvature of every class is one dense block; beyond, every term is a block of its own."""
-DENSE_A_PRODUCT, SIZE_A_PRODUCT = 100, 10
-"""Unknowns of a dense curvature, and cells or rows of the others, for which one product of the Hessian more is worth
-while: a new curvature takes size³ operations, a solution size²."""
-FEW_PRODUCTS = 15
-"""Products up to which curvatures in blocks or by rows are worth keeping, however few cells there are."""
 
 
 class Gridded(Protocol):
@@ -56,10 +50,6 @@ class Curvature(ABC):
     """Minus the Hessian of the penalised log likelihood, on shifts that sum to 0 over the classes."""
 
     @abstractmethod
-    def solve(self, gradient: Floats) -> Floats:
-        """Return the inverse times a gradient that sums to 0 over the classes, both (cells, classes)."""
-
-    @abstractmethod
     def covariance(self, contrast: Floats) -> Floats:
         """Return the posterior covariance of ``shift @ contrast``, (cells, cells); the contrast sums to 0."""
 
@@ -72,11 +62,6 @@ class Curvature(ABC):
     def total(self) -> Floats:
         """The covariances of orthonormal contrasts, summed, (cells, cells)."""
 
-    exact = True
-    """Whether this is the Hessian itself."""
-    few: int
-    """Products of the Hessian that take about as long as a new curvature."""
-
 
 class DenseCurvature(Curvature):
     """The whole matrix, by log odds against the first class."""
@@ -86,7 +71,6 @@ class DenseCurvature(Curvature):
         self._d = max(self._s - 1, 0)
         self._k = problem.n_cells
         size = self._k * self._d
-        self.few = size // DENSE_A_PRODUCT
         matrix, unused = np.zeros((size, size)), np.zeros((self._k, self._d))
         add_derivatives(problem.cells, problem.weights.sum(axis=1), problem.weights, p, unused, matrix)
         self._to_odds = np.eye(self._d) - 1 / self._s
@@ -95,13 +79,6 @@ class DenseCurvature(Curvature):
             product = precision[:, None, :, None] * self._to_odds[:, None, :]
             matrix[own, own] += product.reshape(matrix[own, own].shape)
         self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
-
-    def solve(self, gradient: Floats) -> Floats:
-        factor, lower = self._factor
-        odds, _ = dpotrs(factor, gradient[:, 1:].ravel(), lower=lower)  # thousands of times for small matrices
-        found = np.zeros((self._k, self._s))
-        found[:, 1:] = odds.reshape(self._k, self._d)
-        return np.asarray(found - found.mean(axis=1, keepdims=True))
 
     def _inverse(self) -> Floats:
         whole = cho_solve(self._factor, np.eye(self._k * self._d), check_finite=False)
@@ -135,8 +112,6 @@ class BlockCurvature(Curvature):
         totals = problem.weights.sum(axis=1)
         self._k = problem.n_cells
         together = s * self._k**2 <= BLOCK_ENTRIES
-        self.exact = s == 2 and together
-        self.few = max(FEW_PRODUCTS, self._k // SIZE_A_PRODUCT)
         self._blocks = [slice(0, self._k)] if together else problem.blocks
         self._inverses: list[list[Floats]] = []
         for c in range(s):
@@ -156,16 +131,6 @@ class BlockCurvature(Curvature):
                 diagonals = [np.diag(curvature[own]) for own in self._blocks]
                 matrices = [one + other for one, other in zip(diagonals, precisions, strict=True)]
             self._inverses.append([_inverse(m) for m in matrices])
-
-    def solve(self, gradient: Floats) -> Floats:
-        found = np.empty_like(gradient)
-        for c, inverses in enumerate(self._inverses):
-            if len(self._inverses) == 2 and c == 1:
-                found[:, 1] = -found[:, 0]  # as the gradient sums to 0 over the classes
-                continue
-            for own, inverse in zip(self._blocks, inverses, strict=True):
-                found[own, c] = dsymv(1.0, inverse, gradient[own, c])
-        return np.asarray(found - found.mean(axis=1, keepdims=True))
 
     def covariance(self, contrast: Floats) -> Floats:
         found = np.zeros((self._k, self._k))
@@ -191,10 +156,7 @@ class BlockCurvature(Curvature):
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Return the upper triangle of the inverse of a positive definite matrix; what is below has no meaning.
-
-    A product with it reads half as much memory as one with the whole, and is quicker than a solution with factors.
-    """
+    """Return the upper triangle of the inverse of a positive definite matrix; what is below has no meaning."""
     factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError(f"the curvature is not positive definite in row {failed}")
@@ -213,15 +175,12 @@ class RowCurvature(Curvature):
 
     With the prior S, the same for every class, Z the cells of the rows, ``G = Z S⁻¹ Zᵀ``, ``D_c = diag(w p_c)``,
     ``E_c = (D_c⁻¹ + G)⁻¹`` and ``M = Σ_c E_c``, the inverse has the blocks ``δ_cd S⁻¹ - S⁻¹ Zᵀ Q_cd Z S⁻¹``, where
-    ``Q_cd = δ_cd E_c - E_c M⁻¹ E_d``. Cheap where rows are fewer than cells, and good enough as a preconditioner at
-    points near by. See Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), section 3.5.
+    ``Q_cd = δ_cd E_c - E_c M⁻¹ E_d``. Cheap where rows are fewer than cells. See Rasmussen and Williams, *Gaussian
+    Processes for Machine Learning* (2006), section 3.5.
     """
-
-    exact = False
 
     def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
         n = len(problem.cells)
-        self.few = max(FEW_PRODUCTS, n // SIZE_A_PRODUCT)
         inverses: dict[bytes, Floats] = {}  # most terms have the same penalties
         self._terms = problem.blocks
         self._prior = []
@@ -246,13 +205,6 @@ class RowCurvature(Curvature):
     def _smoothed(self, values: Floats) -> Floats:
         """Return the prior's covariance times values of the cells."""
         return np.concatenate([prior @ values[own] for prior, own in zip(self._prior, self._terms, strict=True)])
-
-    def solve(self, gradient: Floats) -> Floats:
-        of_rows = self._parts @ (self._spread @ gradient).T[:, :, None]  # E_c Z S⁻¹ g_c
-        common = cho_solve(self._sum, of_rows.sum(axis=0), check_finite=False)
-        of_rows = (of_rows - self._parts @ common)[:, :, 0]
-        found = self._smoothed(gradient) - self._spread.T @ of_rows.T
-        return np.asarray(found - found.mean(axis=1, keepdims=True))
 
     def _gained(self, one: Floats, other: Floats) -> Floats:
         """Return ``Σ_cd one_c Q_cd other_d``, (rows, rows)."""

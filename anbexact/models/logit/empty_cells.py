@@ -76,17 +76,7 @@ class EliminatedCurvature(Curvature):
         number = (np.cumsum(kept) - 1).astype(problem.cells.dtype)
         blocks = [term.kept for term in self._terms]
         self._inner = of_occupied(OccupiedCells(number[problem.cells], problem.weights, blocks), remaining)
-        self._n_cells, self._n_kept, self._n_contrasts = problem.n_cells, first, problem.n_classes - 1
-        self.exact, self.few = self._inner.exact, self._inner.few
-
-    def solve(self, gradient: Floats) -> Floats:
-        of_kept = np.empty((self._n_kept, gradient.shape[1]))
-        for term in self._terms:
-            of_kept[term.kept] = term.gathered(gradient[term.own])
-        found = self._of_all(self._inner.solve(of_kept))
-        for term in self._terms:
-            found[term.empty] += term.free @ gradient[term.empty]
-        return found
+        self._n_cells, self._n_contrasts = problem.n_cells, problem.n_classes - 1
 
     def covariance(self, contrast: Floats) -> Floats:
         return self._with_free(self._inner.covariance(contrast), float(contrast @ contrast))
@@ -166,10 +156,6 @@ class _Term:
             return precision
         own, across = precision[np.ix_(self.here, self.here)], precision[np.ix_(self.here, ~self.here)]
         return np.asarray(own + across @ self.follow)
-
-    def gathered(self, gradient: Floats) -> Floats:
-        """Return the gradient by the cells with rows, given that by all cells; those without rows follow them."""
-        return np.asarray(gradient[self.here] + self.follow.T @ gradient[~self.here]) if len(self.empty) else gradient
 
     def spread(self, of_kept: Floats) -> Floats:
         """Return the values of all cells, given those of the cells with rows."""

@@ -284,7 +284,7 @@ def smooth_refit(
             smoothness = Smoothness(given, "given", 0, complete=True, centre=share)
         centre = smoothness.centre * naive_bayes(problem)
         problem = drawn(problem, centre)
-        how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline, "curvature_too": False}
+        how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
         found, _ = smooth_fit(problem, smoothness.strengths, start=None if start is None else start - centre, **how)
     shift = found.shift + centre
     if progress is not None:

@@ -14,6 +14,7 @@ from anbexact._runtime.progress import Progress
 from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.fit import SmoothProblem, smooth_fit
+from anbexact.models.smooth.modes import Factor
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, grouped_axis, kinds_of
 from anbexact.tables.folds import split_weights
 
@@ -34,18 +35,16 @@ OWN_SETTLED, OWN_ROUNDS = 0.1, 8
 NEGLIGIBLE = 0.1
 """Effective degrees of freedom of a kind of penalty below which its strength need not settle."""
 ROUNDS = 30
-PRECISION = 1e-6
-"""Squared Newton decrement per unit of weight at which fits during the climb end."""
-FOLD_PRECISION = 1e-4
-"""The same for the fits of cross-validation, whose predictions alone are used."""
+PRECISION = 1e-4
+"""Squared Newton decrement per unit of weight at which the fits end from which strengths are chosen."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
 """Factors for the strengths that the evidence chooses; the factor that predicts left-out rows best is used. With
 several classes and few rows, the evidence smooths too much."""
 FEW_ROWS, MOST_WORK = 2_000, 20_000_000
-"""Strengths are tuned up to this total weight, and for more rows up to this :func:`pass_work`."""
+"""Strengths are tuned up to this total weight, and for more rows up to this work of a pass over them."""
 LITTLE_WORK = 200_000
-"""Slopes without curvature, whose fits take five to ten times as long as others, are tried up to this
-:func:`pass_work`."""
+"""Slopes without curvature, whose fits take five to ten times as long as others, are tried up to this work of a pass
+over the rows."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
 """The share of naive Bayes' log odds to which shapes are shrunk if strengths are tuned, and further shares that are
 tried."""
@@ -112,19 +111,16 @@ def by_evidence(
     strengths = {kind: START[kind] for kind in kinds}
     shift = np.zeros((problem.n_cells, problem.n_classes))
     before: dict[str, float] = {}
-    curvature: Curvature | None = None
     settled, complete, rounds = not kinds or problem.n_classes < 2, True, 0
     while not settled and rounds < ROUNDS:
-        found, curvature = smooth_fit(
-            problem, strengths, start=shift, near=curvature, precision=PRECISION, deadline=deadline
-        )
+        found, factor = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
         shift, rounds = found.shift, rounds + 1
         if deadline is not None and deadline.passed:
             complete = False
             break
         if progress is not None:
             progress("strength of smoothing", rounds / ROUNDS)
-        moved, degrees = _fellner_schall(problem, strengths, shift, curvature)
+        moved, degrees = _fellner_schall(problem, strengths, shift, factor)
         changes = {kind: np.log(moved[kind] / strengths[kind]) for kind in kinds}
         settled = all(abs(changes[kind]) < SETTLED or degrees[kind] < NEGLIGIBLE for kind in kinds)
         for kind in kinds:
@@ -158,22 +154,19 @@ def curvature_by_feature(
     curved = [term for term in problem.terms if "curvature" in term.penalties]
     strengths = {**chosen.strengths, "curvature": {term.features[0]: common for term in curved}}
     own, rounds, complete, largest = strengths["curvature"], 0, True, np.inf
-    curvature: Curvature | None = None
     while largest >= OWN_SETTLED and rounds < OWN_ROUNDS:
-        found, curvature = smooth_fit(
-            problem, strengths, start=shift, near=curvature, precision=PRECISION, deadline=deadline
-        )
+        found, factor = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
         shift, rounds = found.shift, rounds + 1
         if deadline is not None and deadline.passed:
             complete = False
             break
-        covariance, largest = curvature.total, 0.0
-        for term in curved:
-            (name,), form, of_term = term.features, term.penalties["curvature"], shift[term.cells]
-            inverse = np.linalg.inv(term.precision(strengths, problem.ridge))
-            prior = (problem.n_classes - 1) * float(np.vdot(inverse, form))
-            gained = max(prior - float(np.vdot(covariance[term.cells, term.cells], form)), 0.0)
-            rough = float(np.vdot(of_term, form @ of_term))
+        largest = 0.0
+        for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
+            if "curvature" not in term.penalties:
+                continue
+            (name,), of_term = term.features, shift[term.cells]
+            gained = max(float(np.vdot(variances, factor.modes.roughness(term, place)["curvature"])), 0.0)
+            rough = float(np.vdot(of_term, term.penalties["curvature"] @ of_term))
             change = np.log((own[name] * gained + OWN) / (rough + OWN / common) / own[name])
             largest = max(largest, abs(change))
             own[name] = float(np.clip(own[name] * np.exp(change), WEAKEST, STRONGEST["curvature"]))
@@ -191,26 +184,16 @@ def scaled(strengths: Strengths, factor: float) -> dict[str, Any]:
 
 
 def _fellner_schall(
-    problem: SmoothProblem, strengths: Mapping[str, float], shift: Floats, curvature: Curvature
+    problem: SmoothProblem, strengths: Mapping[str, float], shift: Floats, factor: Factor
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the strengths after a generalised Fellner–Schall step, and the degrees of freedom of each kind."""
-    n_contrasts = problem.n_classes - 1
-    covariance = curvature.total
     gained = dict.fromkeys(strengths, 0.0)
     rough = dict.fromkeys(strengths, 0.0)
-    inverses: dict[bytes, Floats] = {}  # most terms have the same penalties
-    for term, precision in zip(problem.terms, problem.precisions(strengths), strict=True):
-        if not term.penalties:
-            continue
-        key = precision.tobytes()
-        if key not in inverses:
-            inverses[key] = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
         own = shift[term.cells]
-        for kind, form in term.penalties.items():
-            prior = n_contrasts * float(np.vdot(inverses[key], form))
-            posterior = float(np.vdot(covariance[term.cells, term.cells], form))
-            gained[kind] += max(prior - posterior, 0.0)
-            rough[kind] += float(np.vdot(own, form @ own))
+        for kind, form in factor.modes.roughness(term, place).items():
+            gained[kind] += max(float(np.vdot(variances, form)), 0.0)
+            rough[kind] += float(np.vdot(own, term.penalties[kind] @ own))
     moved = {
         kind: float(np.clip(strength * max(gained[kind], 1e-10) / max(rough[kind], 1e-10), WEAKEST, STRONGEST[kind]))
         for kind, strength in strengths.items()
@@ -226,11 +209,6 @@ def by_evidence_and_feature(
     if chosen.complete and sum("curvature" in term.penalties for term in problem.terms) > 1:
         chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
     return replace(chosen, rule="auto"), shift
-
-
-def pass_work(problem: SmoothProblem) -> int:
-    """Return the work of one pass over the rows: distinct rows times terms times classes."""
-    return len(problem.weights) * len(problem.terms) * problem.n_classes
 
 
 def tuned(
@@ -257,7 +235,7 @@ def tuned(
         Where the fits start.
     deadline, progress : optional
     """
-    slow = problem.weights.sum() > FEW_ROWS and pass_work(problem) > MOST_WORK
+    slow = problem.weights.sum() > FEW_ROWS and problem.pass_work > MOST_WORK
     if slow or not chosen.strengths or not chosen.complete:
         return chosen
     folds = SmoothFolds(problem, shift)
@@ -276,7 +254,7 @@ def tuned(
             break  # the likelihood falls towards weaker strengths
     assert best is not None
     best = _with_best_centre(folds, best, deadline)
-    quick = problem.weights.sum() <= FEW_ROWS and pass_work(problem) <= LITTLE_WORK
+    quick = problem.weights.sum() <= FEW_ROWS and problem.pass_work <= LITTLE_WORK
     if quick and "curvature" in best.strengths:
         rough = _without_curvature(folds, best, deadline)
         if rough.surpasses(best):
@@ -391,7 +369,7 @@ class SmoothFolds:
     """Cross-validation of a smooth refit: how well strengths predict rows that were left out.
 
     A fit starts where the last one of the same fold ended, which saves steps and does not change the maximum. The
-    curvature of one fold is used for the others, too.
+    factor of one fold is used for the others, too.
 
     Parameters
     ----------
@@ -404,7 +382,6 @@ class SmoothFolds:
         n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
         parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
         self._folds = [_Fold(problem, part, start) for part in parts if (problem.weights - part).any()]
-        self._near: Curvature | None = None
 
     def __len__(self) -> int:
         return len(self._folds)
@@ -429,11 +406,10 @@ class SmoothFolds:
         share : float
             Share of the log odds of naive Bayes, learned from the rows of the fit, to which shapes are shrunk.
         """
-        logs = []
+        near: Factor | None = None
         for fold in self._folds:
-            self._near = fold.fit(strengths, share, self._near, deadline)
-            logs.append(fold.logs)
-        return np.concatenate(logs)
+            near = fold.fit(strengths, share, near, deadline)
+        return np.concatenate([fold.logs for fold in self._folds])
 
 
 class _Fold:
@@ -449,20 +425,19 @@ class _Fold:
     def weights(self) -> Floats:
         return self._left_out.weights[self._left_out.weights > 0]
 
-    def fit(self, strengths: Strengths, share: float, near: Curvature | None, deadline: Deadline | None) -> Curvature:
-        """Fit from the end of the last fit, and return the curvature at a nearby point."""
+    def fit(self, strengths: Strengths, share: float, near: Factor | None, deadline: Deadline | None) -> Factor:
+        """Fit from the end of the last fit, and return the factor that it used last."""
         centre = share * self._naive_bayes
-        found, curvature = smooth_fit(
+        found, factor = smooth_fit(
             drawn(self._left_in, centre),
             strengths,
             start=self.shift - centre,
             near=near,
-            precision=FOLD_PRECISION,
-            curvature_too=False,
+            precision=PRECISION,
             deadline=deadline,
         )
         self.shift = found.shift + centre
-        return curvature
+        return factor
 
     @property
     def logs(self) -> Floats:

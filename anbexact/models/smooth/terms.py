@@ -75,6 +75,12 @@ class Axis:
         return form
 
     @cached_property
+    def modes(self) -> tuple[Floats, Floats]:
+        """The eigenvalues of `differences`, (size,), and its eigenvectors, (size, size)."""
+        values, vectors = np.linalg.eigh(self.differences)
+        return values, vectors
+
+    @cached_property
     def second_differences(self) -> Floats:
         """The quadratic form ``(m - 1)³ Σ_j (δ_{j+2} - 2 δ_{j+1} + δ_j)²``: the integral of the squared curvature."""
         form = np.zeros((self.size, self.size))
@@ -148,6 +154,19 @@ class SmoothTerm:
                 product = np.kron(product, part)
             forms[axis.feature] = product
         return {"interaction": forms}
+
+    def interaction_roughness(self, strengths: Sequence[float]) -> Floats:
+        """Return the eigenvalues of an interaction's penalty, (cells,), by the eigenvectors of its axes.
+
+        Parameters
+        ----------
+        strengths : sequence of float
+            For every axis.
+        """
+        values: Any = np.zeros(1)
+        for axis, strength in zip(self.axes, strengths, strict=True):
+            values = (values[:, None] + strength * axis.size / self.size * axis.modes[0]).ravel()
+        return np.asarray(values)
 
     def precision(self, strengths: Strengths, ridge: float) -> Floats:
         """Return the prior precision of its cells, (cells, cells)."""

@@ -10,7 +10,7 @@ import oracles
 import pandas as pd
 import pytest
 from scipy.linalg import block_diag
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.frozen import FrozenEstimator
 from strategies import random_problem
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -24,7 +24,8 @@ from anbexact.models.logit.design import make_design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import Stop, fit
 from anbexact.models.logit.model import LogitModel
-from anbexact.models.smooth.fit import Penalty, SmoothProblem, _State, curvature_at, smooth_fit, smooth_problem
+from anbexact.models.smooth.fit import SmoothProblem, curvature_at, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.modes import Modes
 from anbexact.models.smooth.refit import coarser
 from anbexact.models.smooth.smoothness import (
     FOLDS,
@@ -96,30 +97,21 @@ class TestMaximum:
         np.testing.assert_allclose(found.shift, expected.maximum(), atol=1e-8)
         assert found.penalised == pytest.approx(expected.value(found.shift), rel=1e-12)
 
-    @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature, eliminated, "blocks of terms"])
-    def test_is_the_same_whatever_the_curvature(self, kind, monkeypatch):
+    def test_is_the_same_with_the_factor_of_other_rows(self):
         problem = made(1)
-        if kind == "blocks of terms":
-            kind = BlockCurvature
-            monkeypatch.setattr("anbexact.models.logit.curvature.BLOCK_ENTRIES", 10)
-        monkeypatch.setattr("anbexact.models.smooth.fit.curvature_at", lambda *given: kind(*given[:3]))
-        found, curvature = smooth_fit(problem, STRENGTHS)
-        assert kind is eliminated or isinstance(curvature, kind)
-        assert found.converged
-        np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
-
-    @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature])
-    def test_is_the_same_with_a_curvature_of_other_strengths_and_rows(self, kind, monkeypatch):
-        problem = made(1)
-        monkeypatch.setattr(
-            "anbexact.models.logit.curvature.DENSE_A_PRODUCT", 20
-        )  # dense ones are kept for a few products
-        monkeypatch.setattr("anbexact.models.smooth.fit.curvature_at", lambda *given: kind(*given[:3]))
         other = problem.weighted(problem.weights * (np.arange(len(problem.weights)) % 4 > 0)[:, None])
-        _, near = smooth_fit(other, {name: 5 * strength for name, strength in STRENGTHS.items()})
+        _, near = smooth_fit(other, STRENGTHS)
         found, _ = smooth_fit(problem, STRENGTHS, near=near)
         assert found.converged
         np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
+
+    def test_is_the_same_in_one_call_and_step_by_step(self, monkeypatch):
+        problem = made(2)
+        found, _ = smooth_fit(problem, STRENGTHS)
+        monkeypatch.setattr("anbexact.models.smooth.fit.WORK", 0)
+        other, _ = smooth_fit(problem, STRENGTHS)
+        assert found.iterations == other.iterations > 2
+        np.testing.assert_allclose(found.shift, other.shift, atol=1e-9)
 
     def test_is_the_same_from_any_start(self):
         problem = made(2)
@@ -216,49 +208,91 @@ class TestStrengthsByFeature:
             assert found.refitted.fit.converged
 
 
-class TestDerivatives:
-    @pytest.mark.parametrize("n_classes", [2, 3])
-    def test_are_those_of_finite_differences(self, n_classes):
-        problem = made(6, n_classes=n_classes)
-        precisions = problem.precisions(STRENGTHS)
-        rng = np.random.default_rng(0)
-        shape = problem.n_cells, n_classes
+def spread(modes):
+    """The shifts of all modes, one of them 1, (cells, modes)."""
+    return modes.shifts(np.eye(len(modes.scale)))
 
-        def direction():
-            values = rng.normal(size=shape)
-            return values - values.mean(axis=1, keepdims=True)
 
-        point = _State(problem, Penalty(problem.terms, precisions), direction())
-        for _ in range(5):
-            along, step = direction(), 1e-5
-            after, before = (
-                _State(problem, Penalty(problem.terms, precisions), point.shift + sign * step * along)
-                for sign in (1, -1)
-            )
-            assert np.vdot(point.gradient, along) == pytest.approx(
-                (after.value - before.value) / (2 * step), rel=1e-6
-            )
-            product = (before.gradient - after.gradient) / (2 * step)
-            own = point.product(along)
-            np.testing.assert_allclose(own - own.mean(axis=1, keepdims=True), product, atol=1e-4)
-
-    def test_penalty_is_that_of_all_terms_in_blocks(self):
+class TestModes:
+    @pytest.mark.parametrize(
+        "strengths",
+        [STRENGTHS, {}, {**STRENGTHS, "curvature": {"f0": 0.2, "f2": 3.0}, "interaction": {"f0": 2.0, "f1": 0.5}}],
+    )
+    def test_have_a_standard_normal_prior(self, strengths):
         problem = made(6)
-        precisions = problem.precisions(STRENGTHS)
-        shift = np.random.default_rng(0).normal(size=(problem.n_cells, 3))
-        expected = block_diag(*precisions) @ shift
-        np.testing.assert_allclose(Penalty(problem.terms, precisions).times(shift), expected, atol=1e-12)
+        columns = spread(Modes.of(problem.terms, strengths, problem.ridge))
+        prior = block_diag(*problem.precisions(strengths))
+        np.testing.assert_allclose(columns.T @ prior @ columns, np.eye(len(prior)), atol=1e-10)
 
-    def test_curvatures_invert_the_hessian(self):
-        problem = made(7)
-        precisions = problem.precisions(STRENGTHS)
-        point = _State(problem, Penalty(problem.terms, precisions), np.zeros((problem.n_cells, 3)))
-        along = np.random.default_rng(1).normal(size=(problem.n_cells, 3))
-        along -= along.mean(axis=1, keepdims=True)
-        product = point.product(along)
-        product -= product.mean(axis=1, keepdims=True)
-        np.testing.assert_allclose(DenseCurvature(problem, precisions, point.p).solve(product), along, atol=1e-8)
+    def test_give_values_back(self):
+        problem = made(6)
+        modes = Modes.of(problem.terms, STRENGTHS, problem.ridge)
+        values = np.random.default_rng(0).normal(size=(problem.n_cells, 3))
+        np.testing.assert_allclose(modes.of_shifts(modes.shifts(values)), values, atol=1e-12)
+        np.testing.assert_allclose(spread(modes).T @ modes.by_shifts(values), values, atol=1e-12)
 
+    def test_have_the_roughness_of_their_shifts(self):
+        problem = made(6)
+        modes = Modes.of(problem.terms, STRENGTHS, problem.ridge)
+        columns = spread(modes)
+        for place, term in enumerate(problem.terms):
+            found = modes.roughness(term, place)
+            assert found.keys() == term.penalties.keys()
+            own = columns[term.cells, term.cells]
+            for kind, form in found.items():
+                expected = own.T @ term.penalties[kind] @ own
+                np.testing.assert_allclose(form if form.ndim == 2 else np.diag(form), expected, atol=1e-10)
+
+
+class TestFactor:
+    """Of a fit that has not moved: the classes have the probabilities of the base."""
+
+    def of(self, n_classes, times, strengths=STRENGTHS):
+        problem = made(7, n_classes=n_classes)
+        problem = replace(
+            problem,
+            cells=np.tile(problem.cells, (times, 1)),
+            weights=np.tile(problem.weights, (times, 1)),
+            base=np.tile(problem.base, (times, 1)),
+        )
+        _, factor = smooth_fit(problem, strengths, precision=1e9)
+        return problem, factor, spread(factor.modes)
+
+    @pytest.mark.parametrize("times", [1, 200])
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_is_of_the_precision_of_the_kept_modes(self, n_classes, times):
+        """Many rows are added up by pairs of terms, few of them one by one."""
+        problem, factor, columns = self.of(n_classes, times)
+        information, kept, ends, lower, *_ = factor.arrays
+        p = softmax(problem.base, axis=1)
+        start = 0
+        for c in range(1 if n_classes == 2 else n_classes):
+            own = kept[ends[c] : ends[c + 1]]
+            curvature = problem.weights.sum(axis=1) * p[:, c] * (1 - p[:, c]) * n_classes / (n_classes - 1)
+            rows = columns[problem.cells].sum(axis=1)
+            added = rows.T @ (curvature[:, None] * rows)
+            diagonal = sum((columns[of_term] ** 2).T @ curvature for of_term in problem.cells.T)
+            np.testing.assert_allclose(information[:, c], diagonal, atol=1e-10)
+            np.testing.assert_array_equal(own, np.flatnonzero(diagonal > 0.1))
+            upper = lower[start : start + len(own) ** 2].reshape(len(own), len(own))
+            start += len(own) ** 2
+            np.testing.assert_allclose(upper.T @ upper, np.eye(len(own)) + added[np.ix_(own, own)], rtol=1e-9)
+
+    @pytest.mark.parametrize(("n_classes", "times", "close"), [(2, 200, 1e-6), (2, 1, 0.05), (3, 1, 0.2)])
+    def test_has_the_variances_that_the_rows_take_away(self, n_classes, times, close):
+        """With many rows, all modes are kept, but for those of cells without rows."""
+        problem, factor, columns = self.of(n_classes, times)
+        covariance = smooth_curvature(problem, STRENGTHS, np.zeros((problem.n_cells, n_classes)))
+        prior = [(n_classes - 1) * np.linalg.inv(own) for own in problem.precisions(STRENGTHS)]
+        for place, (term, found) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
+            back = np.linalg.inv(columns[term.cells, term.cells])
+            expected = back @ (prior[place] - covariance.total[term.cells, term.cells]) @ back.T
+            for form in factor.modes.roughness(term, place).values():
+                own = form if found.ndim == 2 else np.diag(form)
+                assert np.vdot(found, form) == pytest.approx(np.vdot(expected, own), rel=close)
+
+
+class TestCurvature:
     @pytest.mark.parametrize(
         ("kind", "n_classes"),
         [(BlockCurvature, 2), (RowCurvature, 2), (RowCurvature, 4), (eliminated, 2), (eliminated, 4)],
@@ -269,13 +303,10 @@ class TestDerivatives:
         assert not kept.all()
         precisions = problem.precisions(STRENGTHS)
         rng = np.random.default_rng(0)
-        p = _State(problem, Penalty(problem.terms, precisions), rng.normal(size=(problem.n_cells, n_classes))).p
+        p = softmax(problem.predictors(rng.normal(size=(problem.n_cells, n_classes))), axis=1)
         whole, parts = (one(problem, precisions, p) for one in (DenseCurvature, kind))
-        gradient = rng.normal(size=(problem.n_cells, n_classes))
-        gradient -= gradient.mean(axis=1, keepdims=True)
         contrasts = np.linalg.svd(np.eye(n_classes) - 1 / n_classes)[0][:, : n_classes - 1]
         for expected, found in (
-            (whole.solve(gradient), parts.solve(gradient)),
             (whole.total, parts.total),
             (whole.covariance(contrasts[:, 0]), parts.covariance(contrasts[:, 0])),
         ):
@@ -290,7 +321,7 @@ class TestDerivatives:
     def test_are_whole_where_that_is_cheap(self):
         problem = made(8)
         precisions = problem.precisions(STRENGTHS)
-        p = _State(problem, Penalty(problem.terms, precisions), np.zeros((problem.n_cells, 3))).p
+        p = softmax(problem.base, axis=1)
         assert isinstance(curvature_at(problem, precisions, p, 10), BlockCurvature)
         assert isinstance(curvature_at(problem, precisions, p, 1e12), RowCurvature)
         repeated = replace(
@@ -346,7 +377,8 @@ class TestLimits:
 class TestDegrees:
     def test_are_the_trace_of_the_hat_matrix(self):
         problem = made(12)
-        found, curvature = smooth_fit(problem, STRENGTHS)
+        found, _ = smooth_fit(problem, STRENGTHS)
+        curvature = smooth_curvature(problem, STRENGTHS, found.shift)
         twin = dense(problem)
         whole = -twin.hessian(found.shift)
         penalty = np.kron(twin.precision, np.eye(3))
@@ -421,7 +453,7 @@ class TestFolds:
     @pytest.mark.parametrize("share", [0.0, 0.5])
     def test_predict_rows_by_fits_to_the_others(self, share, monkeypatch):
         """Each fold is fitted on its own, from 0, by the dense twin."""
-        monkeypatch.setattr("anbexact.models.smooth.smoothness.FOLD_PRECISION", 1e-14)
+        monkeypatch.setattr("anbexact.models.smooth.smoothness.PRECISION", 1e-14)
         problem = made(15, weights="ones")
         folds = SmoothFolds(problem)
         for strengths in (scaled(STRENGTHS, 4.0), STRENGTHS):

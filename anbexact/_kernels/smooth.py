@@ -1,0 +1,397 @@
+"""Newton's method for the conditional likelihood of smooth shapes, in coordinates in which their prior is standard.
+
+The shifts of a term are ``δ = Q (scale · u)``, where Q has the eigenvectors of the term's prior precision and
+``scale²`` the inverses of its eigenvalues, so that the penalty is ``½ Σ u²``. Q is a Kronecker product of one matrix
+for every axis of the term. A coordinate is a *mode*.
+
+Arrays are those of :mod:`anbexact._kernels.softmax`: M rows, F terms, K cells and as many modes, s classes, the last
+of which are impossible if there are fewer than a multiple of four; ``classes`` is their number without these.
+``columns`` (F, M) has for every term the cell of every row, numbered within the term. ``layout`` is a tuple of
+
+- ``first`` (F + 1,): the first cell of every term, and K;
+- ``axes`` (F + 1,): the number of the first axis of every term, and the number of axes;
+- ``sizes`` (A,) and ``at`` (A,): the cells along an axis, and where its matrix starts in ``bases``.
+
+``bases`` and ``turned`` are the matrices of all axes and their transposes, flattened. ``rows`` is the tuple of cells,
+columns, totals, weights, base and classes, ``prior`` that of layout, bases, turned and scale.
+
+A *factor* is what the conjugate gradients are preconditioned by: a tuple of
+
+- ``information`` (K, s): what the rows add to the precision 1 of every mode, taken by itself;
+- ``kept``: the modes of the first class, of the second, ... that have most of it, and ``ends`` (s + 1,), where those
+  of every class end; of two classes, the second has none, as its precision is that of the first;
+- ``lower``: the Cholesky factors of the precision of the kept modes of every class, transposed and flattened;
+- ``probability`` (M, s): the class probabilities where it was computed, and ``cost``, the additions that this took.
+
+Between classes, the curvature ``p_c (1 - p_c) s / (s - 1)`` stands in for that of contrasts of classes. It is right
+for two classes, and where all s are equally probable.
+"""
+
+import math
+
+import numpy as np
+
+from anbexact._kernels.jit import inner, kernel
+from anbexact._kernels.softmax import add_curvature, add_diagonal, value_and_gradient
+
+CONVERGED, UNFINISHED, STUCK = 0, 1, 2
+"""Statuses of :func:`climb`."""
+LEAST = 0.1
+"""Information of a mode below which it is taken by itself in a factor."""
+MOST_KEPT = 1_000
+"""Maximum number of modes of a class that are taken together in a factor."""
+FEWEST_PRODUCTS = 15
+"""Number of products for one step from which a new factor may pay."""
+MOST_PRODUCTS = 200
+"""Maximum number of products with the Hessian for one step."""
+LOOSE = 0.1
+"""Share of the gradient that a step may leave over far from the maximum."""
+SURPLUS = 0.1
+"""Share of the decrement that ends the fit that a step may leave over."""
+NEGLIGIBLE = 1e-14
+"""Squared Newton decrement, as a share of the objective, at which rounding hides any further gain."""
+STALLED = 1e-10
+"""Squared Newton decrement, as a share of the objective, below which a fit ends if steps no longer lower it."""
+ROWS_AT_ONCE = 256
+A_CALL = 2_000.0
+"""Additions that take as long as a call of the linear algebra."""
+DENSE = 8.0
+"""Additions of a dense product that take as long as one at scattered places."""
+
+
+@kernel
+def turn(layout, bases, values, spare):
+    """Multiply the values of every term, (K, s), by the matrices of its axes, in place."""
+    first, axes, sizes, at = layout
+    flat = values.reshape(values.size)
+    s = values.shape[1]
+    for f in range(len(first) - 1):
+        own = flat[first[f] * s : first[f + 1] * s]
+        left, right = 1, len(own)
+        for a in range(axes[f], axes[f + 1]):
+            m = sizes[a]
+            right //= m
+            for block in range(left):
+                start = block * m * right
+                for i in range(m):
+                    to = start + i * right
+                    row = at[a] + i * m
+                    # Four columns at once stay in registers.
+                    for r in range(0, right - 3, 4):
+                        w, x, y, z = 0.0, 0.0, 0.0, 0.0
+                        for j in range(m):
+                            share, k = bases[row + j], start + j * right + r
+                            w += share * own[k]
+                            x += share * own[k + 1]
+                            y += share * own[k + 2]
+                            z += share * own[k + 3]
+                        spare[to + r], spare[to + r + 1], spare[to + r + 2], spare[to + r + 3] = w, x, y, z
+                    for r in range(right - right % 4, right):
+                        w = 0.0
+                        for j in range(m):
+                            w += bases[row + j] * own[start + j * right + r]
+                        spare[to + r] = w
+            own[:] = spare[: len(own)]
+            left *= m
+
+
+@inner
+def _shifts(layout, bases, scale, modes, shift, spare):
+    """Fill ``shift`` (K, s), the shifts of the cells."""
+    for k in range(modes.shape[0]):
+        for c in range(modes.shape[1]):
+            shift[k, c] = scale[k] * modes[k, c]
+    turn(layout, bases, shift, spare)
+
+
+@inner
+def _centre(values, classes):
+    """Subtract the means over the classes."""
+    for k in range(values.shape[0]):
+        mean = 0.0
+        for c in range(classes):
+            mean += values[k, c]
+        mean /= classes
+        for c in range(classes):
+            values[k, c] -= mean
+
+
+@inner
+def _dot(one, other):
+    total = 0.0
+    for k in range(one.shape[0]):
+        for c in range(one.shape[1]):
+            total += one[k, c] * other[k, c]
+    return total
+
+
+@inner
+def _columns_of(layout, bases, scale, kept, f, begin, end):
+    """Return the columns of a term's ``Q scale`` for its modes ``kept[begin:end]``, (cells, modes)."""
+    first, axes, sizes, at = layout
+    size = first[f + 1] - first[f]
+    found = np.empty((size, end - begin))
+    for place in range(begin, end):
+        mode = kept[place] - first[f]
+        for cell in range(size):
+            value, own, other, left = scale[kept[place]], cell, mode, size
+            for a in range(axes[f], axes[f + 1]):
+                m = sizes[a]
+                left //= m
+                value *= bases[at[a] + (own // left) * m + other // left]
+                own, other = own % left, other % left
+            found[cell, place - begin] = value
+    return found
+
+
+@inner
+def _precision(columns, curvature, layout, bases, scale, kept):
+    """Return the precision of the kept modes, given the curvature of every row by its predictor; and its cost."""
+    n_terms, n_rows = columns.shape
+    n_kept = len(kept)
+    begin = np.searchsorted(kept, layout[0])
+    parts = [_columns_of(layout, bases, scale, kept, f, begin[f], begin[f + 1]) for f in range(n_terms)]
+    by_pairs = 0.0
+    for f in range(n_terms):
+        if begin[f] < begin[f + 1]:
+            own = float(len(parts[f]))
+            for g in range(f + 1):
+                if begin[g] < begin[g + 1]:
+                    other = float(len(parts[g])) * (begin[f + 1] - begin[f])
+                    by_pairs += n_rows + A_CALL + other * (own + begin[g + 1] - begin[g]) / DENSE
+    by_rows = n_rows * n_kept * (1.0 + n_kept / DENSE)
+    found = np.zeros((n_kept, n_kept))
+    if by_rows <= by_pairs:
+        part = np.empty((min(n_rows, ROWS_AT_ONCE), n_kept))
+        for start in range(0, n_rows, ROWS_AT_ONCE):
+            count = min(ROWS_AT_ONCE, n_rows - start)
+            for t in range(count):
+                root = math.sqrt(curvature[start + t])
+                for f in range(n_terms):
+                    cell = columns[f, start + t]
+                    for k in range(begin[f], begin[f + 1]):
+                        part[t, k] = root * parts[f][cell, k - begin[f]]
+            found += np.dot(part[:count].T, part[:count])
+    else:
+        for f in range(n_terms):
+            for g in range(f + 1):
+                if begin[f] == begin[f + 1] or begin[g] == begin[g + 1]:
+                    continue
+                block = np.zeros((len(parts[f]), len(parts[g])))
+                for t in range(n_rows):
+                    block[columns[f, t], columns[g, t]] += curvature[t]
+                block = np.dot(np.dot(parts[f].T, block), parts[g])
+                found[begin[f] : begin[f + 1], begin[g] : begin[g + 1]] = block
+                if g < f:
+                    found[begin[g] : begin[g + 1], begin[f] : begin[f + 1]] = block.T
+    for k in range(n_kept):
+        found[k, k] += 1.0
+    return found, min(by_rows, by_pairs) + n_kept**3 / (3.0 * DENSE)
+
+
+@inner
+def _factor(rows, prior, probability):
+    """Return the factor where the class probabilities are these."""
+    cells, columns, totals, _, _, classes = rows
+    layout, bases, turned, scale = prior
+    information = np.zeros((len(scale), probability.shape[1]))
+    add_diagonal(cells, totals, probability, information)
+    turn(layout, turned**2, information, np.empty(information.size))
+    more = classes / (classes - 1.0)
+    for k in range(len(scale)):
+        for c in range(classes):
+            information[k, c] *= more * scale[k] ** 2
+    n_different = 1 if classes == 2 else classes
+    ends = np.zeros(classes + 1, dtype=np.int64)
+    kept = np.empty(n_different * len(scale), dtype=np.int64)
+    size, cost = 0, 0.0
+    for c in range(n_different):
+        own = np.flatnonzero(information[:, c] > LEAST)
+        if len(own) > MOST_KEPT:
+            bound = np.sort(information[:, c])[-MOST_KEPT - 1]
+            own = np.flatnonzero(information[:, c] > bound)
+        kept[ends[c] : ends[c] + len(own)] = own
+        ends[c + 1] = ends[c] + len(own)
+        size += len(own) ** 2
+    lower = np.empty(size)
+    size = 0
+    curvature = np.empty(len(totals))
+    for c in range(n_different):
+        own = kept[ends[c] : ends[c + 1]]
+        for t in range(len(totals)):
+            curvature[t] = more * totals[t] * probability[t, c] * (1.0 - probability[t, c])
+        precision, took = _precision(columns, curvature, layout, bases, scale, own)
+        if len(own):
+            lower[size : size + len(own) ** 2] = np.linalg.cholesky(precision).T.copy().reshape(len(own) ** 2)
+        size += len(own) ** 2
+        cost += took
+    ends[n_different + 1 :] = ends[n_different]
+    return (information, kept[: ends[-1]].copy(), ends, lower, probability.copy(), cost)
+
+
+@kernel
+def across(columns, curvature, layout, bases, turned, scale, kept):
+    """Return what rows of these curvatures add to the precision between all modes and some, (K, kept).
+
+    It is 0 for terms whose modes are all among these.
+    """
+    first = layout[0]
+    begin = np.searchsorted(kept, first)
+    found = np.zeros((len(scale), len(kept)))
+    for g in range(len(columns)):
+        if begin[g] == begin[g + 1]:
+            continue
+        part = _columns_of(layout, bases, scale, kept, g, begin[g], begin[g + 1])
+        for f in range(len(columns)):
+            if begin[f + 1] - begin[f] == first[f + 1] - first[f]:
+                continue
+            block = np.zeros((first[f + 1] - first[f], len(part)))
+            for t in range(len(curvature)):
+                block[columns[f, t], columns[g, t]] += curvature[t]
+            found[first[f] : first[f + 1], begin[g] : begin[g + 1]] = np.dot(block, part)
+    turn(layout, turned, found, np.empty(found.size))
+    for k in range(len(scale)):
+        for j in range(len(kept)):
+            found[k, j] *= scale[k]
+    return found
+
+
+@inner
+def _solve(factor, classes, gradient, found):
+    """Fill ``found`` (K, s), the inverse of a factor's precision times a gradient that sums to 0 over the classes."""
+    information, kept, ends, lower, _, _ = factor
+    n_different = 1 if classes == 2 else classes
+    size = 0
+    for c in range(n_different):
+        for k in range(len(gradient)):
+            found[k, c] = gradient[k, c] / (1.0 + information[k, c])
+        own = kept[ends[c] : ends[c + 1]]
+        n = len(own)
+        upper = lower[size : size + n * n].reshape(n, n)
+        size += n * n
+        values = np.empty(n)
+        for i in range(n):
+            values[i] = gradient[own[i], c]
+        for i in range(n):
+            values[i] /= upper[i, i]
+            value = values[i]
+            for j in range(i + 1, n):
+                values[j] -= value * upper[i, j]
+        for i in range(n - 1, -1, -1):
+            values[i] = (values[i] - np.dot(upper[i, i + 1 :], values[i + 1 :])) / upper[i, i]
+            found[own[i], c] = values[i]
+    if classes == 2:
+        found[:, 1] = -found[:, 0]
+    else:
+        _centre(found, classes)
+
+
+@inner
+def _evaluate(rows, prior, modes, probability, ascent, spare):
+    """Return the log likelihood and the penalised one; fill the probabilities, and the gradient of the latter."""
+    cells, _, totals, weights, base, classes = rows
+    layout, bases, turned, scale = prior
+    shift = np.empty(modes.shape)
+    _shifts(layout, bases, scale, modes, shift, spare)
+    ascent[:] = 0.0
+    log_likelihood = value_and_gradient(cells, totals, weights, base, shift, probability, ascent)
+    turn(layout, turned, ascent, spare)
+    for k in range(len(scale)):
+        for c in range(classes):
+            ascent[k, c] = -scale[k] * ascent[k, c] - modes[k, c]
+    _centre(ascent, classes)
+    return log_likelihood, log_likelihood - _dot(modes, modes) / 2
+
+
+@inner
+def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
+    """Return the Newton step by preconditioned conjugate gradients, and how many products it took."""
+    cells, _, totals, _, _, classes = rows
+    layout, bases, turned, scale = prior
+    step, product, shift, z = (
+        np.zeros(ascent.shape),
+        np.empty(ascent.shape),
+        np.empty(ascent.shape),
+        np.zeros(ascent.shape),
+    )
+    residual = ascent.copy()
+    _solve(factor, classes, residual, z)
+    direction = z.copy()
+    size = _dot(residual, z)
+    loose = max(min(LOOSE, math.sqrt(size / weight)), 1e-8)
+    products = 0
+    while products < MOST_PRODUCTS and size > 0.0:
+        products += 1
+        _shifts(layout, bases, scale, direction, shift, spare)
+        product[:] = 0.0
+        add_curvature(cells, totals, probability, shift, product)
+        turn(layout, turned, product, spare)
+        bend = 0.0
+        for k in range(len(scale)):
+            for c in range(classes):
+                product[k, c] = scale[k] * product[k, c] + direction[k, c]
+                bend += direction[k, c] * product[k, c]
+        length = size / bend
+        for k in range(len(scale)):
+            for c in range(classes):
+                step[k, c] += length * direction[k, c]
+                residual[k, c] -= length * product[k, c]
+        _centre(residual, classes)
+        _solve(factor, classes, residual, z)
+        before, size = size, _dot(residual, z)
+        if size <= max(loose**2 * _dot(ascent, step), enough):
+            break
+        for k in range(len(scale)):
+            for c in range(classes):
+                direction[k, c] = z[k, c] + size / before * direction[k, c]
+    return step, products
+
+
+@kernel
+def climb(rows, prior, modes, factor, precision, most, before):
+    """Climb from ``modes`` (K, s), which receive where the climb ended; return what is known there.
+
+    Parameters beyond those above: ``factor``, which is computed here if it has no entries; ``precision``, the squared
+    Newton decrement per unit of weight at the end; ``most``, the maximum number of steps; ``before``, the decrement
+    of the last step of the call before, or infinity.
+
+    Returned are the status (`UNFINISHED` if there were ``most`` steps, `STUCK` if rounding hides any gain), the
+    number of steps, the decrement of the last one, the log likelihood, the penalised one, the gradient of the latter
+    by the modes, and the factor that was used last.
+    """
+    cells, _, totals, _, base, _ = rows
+    weight = max(totals.sum(), 1e-300)
+    probability, ascent = np.zeros(base.shape), np.empty(modes.shape)
+    spare = np.empty(modes.size)
+    tried, tried_probability, tried_ascent = modes.copy(), probability.copy(), ascent.copy()
+    likelihood, value = _evaluate(rows, prior, modes, probability, ascent, spare)
+    a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
+    steps, status = 0, UNFINISHED
+    outdated = len(factor[0]) == 0
+    while status == UNFINISHED and steps < most:
+        if outdated:
+            factor = _factor(rows, prior, probability)
+            a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
+        end = max(precision * weight, NEGLIGIBLE * abs(value))
+        step, products = _step(rows, prior, probability, ascent, factor, weight, SURPLUS * precision * weight, spare)
+        decrement = _dot(ascent, step)
+        done = decrement <= end or before / 4 < decrement <= STALLED * abs(value)
+        before = decrement
+        length, hidden = 1.0, 10 * NEGLIGIBLE * abs(value)
+        status = STUCK
+        for _ in range(40):
+            for k in range(modes.shape[0]):
+                for c in range(modes.shape[1]):
+                    tried[k, c] = modes[k, c] + length * step[k, c]
+            tried_likelihood, tried_value = _evaluate(rows, prior, tried, tried_probability, tried_ascent, spare)
+            if done or tried_value >= value + 1e-4 * length * decrement - hidden:
+                status = CONVERGED if done else UNFINISHED
+                break
+            length /= 2
+        if status == STUCK:
+            break
+        modes[:], probability[:], ascent[:] = tried, tried_probability, tried_ascent
+        likelihood, value = tried_likelihood, tried_value
+        steps += 1
+        outdated = products * a_product >= max(factor[5], FEWEST_PRODUCTS * a_product)
+    return status, steps, before, likelihood, value, ascent, factor

@@ -1,0 +1,164 @@
+"""Coordinates of the shifts in which the prior is standard normal, and the precision of the posterior in these."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotri
+
+from anbexact._kernels.smooth import across, turn
+from anbexact.models.logit.potentials import Floats
+from anbexact.models.smooth.terms import SmoothTerm, Strengths
+
+Numbers = npt.NDArray[np.int64]
+Layout = tuple[Numbers, Numbers, Numbers, Numbers]
+Arrays = tuple[Floats, Numbers, Numbers, Floats, Floats, float]
+NONE = np.zeros(0, dtype=np.int64)
+NO_FACTOR: Arrays = (np.zeros((0, 0)), NONE, NONE, np.zeros(0), np.zeros((0, 0)), 0.0)
+"""What a fit starts with that is not given another one's."""
+
+
+def strength_of(strengths: Strengths, kind: str, feature: Hashable) -> float:
+    """Return the strength of a kind of penalty along the axis of a feature."""
+    strength = strengths.get(kind, 0.0)
+    return strength.get(feature, 0.0) if isinstance(strength, Mapping) else strength
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The eigenvectors of the prior precision of every term; shifts are ``δ = Q (scale · u)``.
+
+    Attributes
+    ----------
+    terms : sequence of SmoothTerm
+    layout, bases, turned, scale
+        See :mod:`anbexact._kernels.smooth`.
+    """
+
+    terms: Sequence[SmoothTerm]
+    layout: Layout
+    bases: Floats
+    turned: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, terms: Sequence[SmoothTerm], strengths: Strengths, ridge: float) -> Modes:
+        """Return the modes of terms for some strengths."""
+        bases: list[Floats] = []
+        precisions = []
+        known: dict[Any, tuple[Floats, Floats]] = {}  # most terms have the same penalties
+        for term in terms:
+            if len(term.axes) == 1:
+                (axis,) = term.axes
+                own = {kind: strength_of(strengths, kind, axis.feature) for kind in term.penalties}
+                key = (axis.size, axis.ordered, *own.values())
+                if key not in known:
+                    known[key] = np.linalg.eigh(sum(tau * term.penalties[kind] for kind, tau in own.items()))
+                values, vectors = known[key]
+                bases.append(vectors)
+            else:
+                along = [strength_of(strengths, "interaction", axis.feature) for axis in term.axes]
+                values = term.interaction_roughness(along)
+                bases += [axis.modes[1] for axis in term.axes]
+            precisions.append(np.maximum(values, 0.0) + ridge)
+        sizes = np.array([len(basis) for basis in bases], dtype=np.int64)
+        at = np.cumsum(sizes**2) - sizes**2
+        first = np.array([*(term.first for term in terms), terms[-1].cells.stop], dtype=np.int64)
+        axes = np.cumsum([0, *(len(term.axes) for term in terms)], dtype=np.int64)
+        flat, turned = (
+            np.concatenate([np.zeros(0), *map(np.ravel, matrices)]) for matrices in (bases, [b.T for b in bases])
+        )
+        return cls(terms, (first, axes, sizes, at), flat, turned, np.concatenate(precisions) ** -0.5)
+
+    @property
+    def prior(self) -> tuple[Layout, Floats, Floats, Floats]:
+        """The modes as kernels take them."""
+        return self.layout, self.bases, self.turned, self.scale
+
+    def of_shifts(self, shift: Floats) -> Floats:
+        """Return the values of the modes, (modes, classes), given shifts of the cells, (cells, classes)."""
+        return self._turned(self.turned, shift) / self.scale[:, None]
+
+    def shifts(self, modes: Floats) -> Floats:
+        """Return the shifts of the cells, (cells, classes)."""
+        return self._turned(self.bases, self.scale[:, None] * modes)
+
+    def by_shifts(self, gradient: Floats) -> Floats:
+        """Return the gradient by the shifts of a function whose gradient by the modes is given."""
+        return self._turned(self.bases, gradient / self.scale[:, None])
+
+    def _turned(self, bases: Floats, values: Floats) -> Floats:
+        found = np.array(values, order="C")
+        turn(self.layout, bases, found, np.empty(found.size))
+        return found
+
+    def roughness(self, term: SmoothTerm, place: int) -> dict[str, Floats]:
+        """Return the quadratic forms of a term's roughness by kind in its modes, (size, size), or their diagonals."""
+        scale = self.scale[term.cells]
+        if len(term.axes) == 1:
+            start = self.layout[3][self.layout[1][place]]
+            basis = self.bases[start : start + term.size**2].reshape(term.size, term.size) * scale
+            return {kind: basis.T @ form @ basis for kind, form in term.penalties.items()}
+        return {"interaction": term.interaction_roughness((1.0,) * len(term.axes)) * scale**2} if term.axes else {}
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The precision of the posterior near a point: whole for the modes that rows determine, alone for the others.
+
+    Attributes
+    ----------
+    modes : Modes
+    arrays : tuple
+        See :mod:`anbexact._kernels.smooth`.
+    """
+
+    modes: Modes
+    arrays: Arrays
+
+    def gained(self, columns: npt.NDArray[np.int32], totals: Floats) -> list[Floats]:
+        """Return for every term the variances that the rows take away, summed over orthonormal contrasts of classes.
+
+        In the modes, the prior's covariance minus the posterior's: (size, size) for a term of one feature, and the
+        diagonal, (size,), for the others. A mode that is not kept is taken together with the kept ones, but not with
+        others that are not; of three or more classes, each is taken by itself.
+
+        Parameters
+        ----------
+        columns : (terms, rows) int32
+            The cells of the rows for which the factor was computed, numbered within their terms.
+        totals : (rows,) float64
+            The weights of these rows.
+        """
+        modes, (information, kept, ends, lower, p, _) = self.modes, self.arrays
+        found = [np.zeros((term.size,) * (2 if len(term.axes) == 1 else 1)) for term in modes.terms]
+        s, start = len(ends) - 1, 0
+        for c in range(1 if s == 2 else s):
+            own = kept[ends[c] : ends[c + 1]]
+            upper = lower[start : start + len(own) ** 2].reshape(len(own), len(own))
+            start += upper.size
+            curvature = s / (s - 1) * totals * p[:, c] * (1 - p[:, c])
+            between = across(columns, curvature, *modes.prior, own)
+            explained = solve_triangular(upper, between.T, trans=1, check_finite=False) if len(own) else between.T
+            # What the rows add to the precision of a mode, less what the kept modes explain of that
+            added = np.maximum(information[:, c] - np.einsum("ij,ij->j", explained, explained), 0.0)
+            gained = added / (1 + added)
+            covariance = dpotri(upper, lower=0)[0] if len(own) else upper
+            gained[own] = 1 - np.diagonal(covariance)
+            begin = np.searchsorted(own, modes.layout[0])
+            times = 1.0 if s == 2 else 1 - 1 / s
+            for place, term in enumerate(modes.terms):
+                if len(term.axes) != 1:
+                    found[place] += times * gained[term.cells]
+                    continue
+                here = slice(begin[place], begin[place + 1])
+                which = own[here] - term.first
+                inner = np.triu(covariance[here, here], 1)
+                found[place][np.ix_(which, which)] -= times * (inner + inner.T)
+                found[place][np.diag_indices(term.size)] += times * gained[term.cells]
+        return found
