@@ -38,6 +38,7 @@ def pytest_collection():
 def pytest_collection_finish():
     """Nor look for garbage among the tests from then on."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # fits make many objects and few cycles: searching for these took a twentieth
     gc.enable()
 
 
