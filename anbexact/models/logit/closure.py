@@ -23,11 +23,11 @@ class Closure:
     Attributes
     ----------
     arcs : tuple of (parent, child)
-        The arcs, none if there was nothing to add.
+        The arcs; empty if there was nothing to add.
     logit_parameters : int
-        Coefficients that the logistic regression has more.
+        Number of additional coefficients of the logistic regression.
     network_parameters : int
-        Free probabilities that the network has more.
+        Number of additional free probabilities of the network.
     """
 
     arcs: tuple[Arc, ...]
@@ -39,8 +39,8 @@ class Closure:
             return "nothing to add: network and logistic regression are equivalent"
         shown = ", ".join(f"{a} -> {b}" for a, b in self.arcs[:6]) + (", ..." if len(self.arcs) > 6 else "")
         return (
-            f"{len(self.arcs)} arcs added ({shown}): {self.logit_parameters:,} coefficients more in the logistic "
-            f"regression, {self.network_parameters:,} probabilities more in the network"
+            f"{len(self.arcs)} arcs added ({shown}): {self.logit_parameters:,} more coefficients in the logistic "
+            f"regression, {self.network_parameters:,} more probabilities in the network"
         )
 
 
@@ -48,8 +48,8 @@ def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable]
     """Return, as (child, parent, parent), what keeps the network from having every posterior of its regression.
 
     These are the children of the class with two parents that are not adjacent, unless both are parents of the class;
-    the class itself may be one of the two. The list is empty if and only if network and logistic regression
-    index the same conditional distributions of the class (Feelders and Ivanovs, Theorem 2).
+    the class itself may be one of the two. There are none if and only if network and logistic regression represent
+    the same conditional distributions of the class (Feelders and Ivanovs, Theorem 2).
     """
     class_parents = set(structure.parents[structure.class_name])
     return tuple(
@@ -61,12 +61,13 @@ def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable]
 
 
 def closing_arcs(structure: Structure, shape: Shape) -> tuple[Arc, ...]:
-    """Return arcs after whose addition there are no `obstacles`.
+    """Return arcs that leave no `obstacles` once they are added.
 
-    Children of the class are worked off from the last, and the missing arcs between their parents added, from
-    the earlier to the later in a topological order that has the class as early as can be. Of several children that
-    come last, the one whose missing arcs join the fewest pairs of states is taken first (``shape`` has the numbers of
-    states), then the later in the order. This is elimination with a greedy order: not always the fewest arcs.
+    Variables after the class are eliminated from the last to the first, in a topological order in which the class
+    comes as early as possible. If a variable is a child of the class, the missing arcs between its parents are added,
+    each from the earlier to the later variable. Of several variables without remaining children, the one is taken
+    whose missing arcs join the fewest pairs of states (``shape`` has the numbers of states); ties go to the later in
+    the order. The elimination order is greedy, so the arcs are not always the fewest possible.
     """
     if not obstacles(structure):
         return ()
@@ -109,7 +110,7 @@ def closing_arcs(structure: Structure, shape: Shape) -> tuple[Arc, ...]:
 
 
 def with_arcs(structure: Structure, arcs: tuple[Arc, ...]) -> Structure:
-    """Return the structure with some arcs more; among parents the class first, then features in table order."""
+    """Return the structure with further arcs; the class comes first among parents, then features in table order."""
     place = {name: j for j, name in enumerate((structure.class_name, *structure.features))}
     parents = {name: set(of_name) for name, of_name in structure.parents.items()}
     for parent, child in arcs:
@@ -122,20 +123,20 @@ def with_arcs(structure: Structure, arcs: tuple[Arc, ...]) -> Structure:
 def close(
     structure: Structure, potentials: Potentials, tables: Tables, shape: Shape
 ) -> tuple[Structure, Potentials, Closure]:
-    """Add the `closing_arcs` to a network; its posterior stays as it is.
+    """Add the `closing_arcs` to a network, without a change of its posterior.
 
     Parameters
     ----------
     structure, tables
         The network.
     potentials : tuple of Potential
-        Those of its tables, or of a refit.
+        Its potentials, or their values after a refit.
     shape : mapping of variable to its number of states
 
     Returns
     -------
     Structure, tuple of Potential, Closure
-        Of the same sum; the potential of a new child of the class is that of its table.
+        The potentials have the same class posterior; the potential of a new child of the class comes from its table.
 
     Raises
     ------
@@ -151,8 +152,8 @@ def close(
     if needed > available_memory():
         largest = max(sizes, key=sizes.__getitem__)
         raise MemoryError(
-            f"closing the network adds {len(arcs)} arcs, with which its tables would need {human_bytes(needed)}, "
-            f"most of it that of {largest!r} given {list(closed.parents[largest])}: learn with fewer max_parents"
+            f"closing the network adds {len(arcs)} arcs, with which its tables would need {human_bytes(needed)}; the "
+            f"largest is that of {largest!r} given {list(closed.parents[largest])}: learn with a lower max_parents"
         )
     old = {potential.child: potential for potential in potentials}
     spread = []
@@ -182,6 +183,7 @@ def _network_parameters(structure: Structure, shape: Shape) -> int:
 
 
 def _ancestors(structure: Structure, name: Hashable) -> set[Hashable]:
+    """Return the ancestors of a variable."""
     found: set[Hashable] = set()
     waiting = list(structure.parents[name])
     while waiting:

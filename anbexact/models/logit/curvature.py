@@ -1,4 +1,4 @@
-"""Minus the Hessian of a smooth refit, as a whole or as blocks that stand in for it."""
+"""Minus the Hessian of a smooth refit, as a whole matrix or approximated by blocks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from anbexact._kernels.multinomial import add_derivatives
 from anbexact.models.logit.potentials import Floats
 
 BLOCK_ENTRIES = 60_000_000
-"""Entries up to which the curvature of every class is one dense block; beyond, every term is a block of its own."""
+"""Entries, over all classes, up to which the curvature of a class is one dense block.
+
+Beyond it, every term is a block of its own. This many float64 take about half a gigabyte.
+"""
 
 
 class Gridded(Protocol):
-    """Rows, each given by the cell of every term that it falls into.
+    """Rows, each given by the cell into which it falls in every term.
 
     Attributes
     ----------
@@ -47,7 +50,7 @@ class Gridded(Protocol):
 
 
 class Curvature(ABC):
-    """Minus the Hessian of the penalised log likelihood, on shifts that sum to 0 over the classes."""
+    """Minus the Hessian of the penalised log likelihood, for shifts that sum to 0 over the classes."""
 
     @abstractmethod
     def covariance(self, contrast: Floats) -> Floats:
@@ -55,16 +58,19 @@ class Curvature(ABC):
 
     @abstractmethod
     def block(self, cells: slice, contrasts: Floats) -> Floats:
-        """Return the posterior covariance of ``shift[cells] @ contrasts``, flattened, (cells · contrasts) squared."""
+        """Return the posterior covariance of the flattened ``shift[cells] @ contrasts``.
+
+        Its shape is (cells · contrasts, cells · contrasts); each column of the contrasts sums to 0.
+        """
 
     @property
     @abstractmethod
     def total(self) -> Floats:
-        """The covariances of orthonormal contrasts, summed, (cells, cells)."""
+        """The sum of the covariances for orthonormal contrasts of the classes, (cells, cells)."""
 
 
 class DenseCurvature(Curvature):
-    """The whole matrix, by log odds against the first class."""
+    """The whole matrix, with the log odds against the first class as coordinates."""
 
     def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
         self._s = problem.n_classes
@@ -103,8 +109,9 @@ class DenseCurvature(Curvature):
 class BlockCurvature(Curvature):
     """A block for every class, and for every term if there are many cells; exact for two classes and few cells.
 
-    Between classes, the curvature ``p_c (1 - p_c)`` stands in for that of the contrasts of classes, times
-    ``s / (s - 1)``, with which it is right on the whole for two classes, and where all s are equally probable.
+    The block of class c has the curvature ``p_c (1 - p_c) s / (s - 1)`` in place of the curvature of contrasts of the
+    s classes. With this factor, the covariance of contrasts is right for two classes, and where all s classes are
+    equally probable.
     """
 
     def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
@@ -116,7 +123,7 @@ class BlockCurvature(Curvature):
         self._inverses: list[list[Floats]] = []
         for c in range(s):
             if s == 2 and c == 1:
-                self._inverses.append(self._inverses[0])  # p (1 - p) is that of the other class
+                self._inverses.append(self._inverses[0])  # p (1 - p) is the same for both classes
                 continue
             two = np.stack([1 - p[:, c], p[:, c]], axis=1)
             if len(self._blocks) == 1:
@@ -156,7 +163,7 @@ class BlockCurvature(Curvature):
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Return the upper triangle of the inverse of a positive definite matrix; what is below has no meaning."""
+    """Return the inverse of a positive definite matrix: its upper triangle, with arbitrary entries below."""
     factor, failed = dpotrf(matrix.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError(f"the curvature is not positive definite in row {failed}")
@@ -171,12 +178,12 @@ def _whole(upper: Floats) -> Floats:
 
 
 class RowCurvature(Curvature):
-    """The whole matrix by Woodbury's identity: what the rows add to the prior, in the space of the rows.
+    """The whole matrix, inverted in the space of the rows by Woodbury's identity; quick with fewer rows than cells.
 
-    With the prior S, the same for every class, Z the cells of the rows, ``G = Z S⁻¹ Zᵀ``, ``D_c = diag(w p_c)``,
-    ``E_c = (D_c⁻¹ + G)⁻¹`` and ``M = Σ_c E_c``, the inverse has the blocks ``δ_cd S⁻¹ - S⁻¹ Zᵀ Q_cd Z S⁻¹``, where
-    ``Q_cd = δ_cd E_c - E_c M⁻¹ E_d``. Cheap where rows are fewer than cells. See Rasmussen and Williams, *Gaussian
-    Processes for Machine Learning* (2006), section 3.5.
+    Let S be the prior precision, the same for every class, Z the indicators of the rows' cells, ``G = Z S⁻¹ Zᵀ``,
+    ``D_c = diag(w p_c)``, ``E_c = (D_c⁻¹ + G)⁻¹`` and ``M = Σ_c E_c``. The inverse has the blocks
+    ``δ_cd S⁻¹ - S⁻¹ Zᵀ Q_cd Z S⁻¹`` of classes c and d, where ``Q_cd = δ_cd E_c - E_c M⁻¹ E_d``. See Rasmussen and
+    Williams, *Gaussian Processes for Machine Learning* (2006), section 3.5.
     """
 
     def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:

@@ -28,7 +28,7 @@ class RowOrder:
     Attributes
     ----------
     rows, classes : (rows,) int64
-        The number of the distinct row in the design, and that of the class.
+        The number of the distinct row in the design, and the number of the class.
     weights : (rows,) float64
         Positive weights.
     labels : (rows,) array of numbers or times, or tuple
@@ -47,7 +47,7 @@ class RowOrder:
     def labelled(
         cls, rows: npt.NDArray[np.int64], classes: npt.NDArray[np.int64], weights: Floats, index: pd.Index[Any]
     ) -> RowOrder:
-        """Return the order of rows with these labels, which are stored as values that any file format can hold."""
+        """Return the order of rows with the labels of an index, kept as values that any file format can hold."""
         values = None if isinstance(index, pd.MultiIndex) else index.to_numpy()
         plain = values is not None and values.dtype != object
         labels = values if plain and values is not None else tuple(index.tolist())
@@ -92,16 +92,16 @@ class RowOrder:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The distinct rows of a table's features: their weight with every class, and their cells.
+    """The distinct rows of a table's features, each with its cells and its weight for every class.
 
     Attributes
     ----------
     weights : (rows, classes) float64
         Weight of the rows with these features and this class.
     cells : (rows, families) int32
-        The cell of every family, numbered over all families, observed ones only.
+        The cell of the row in every family; observed cells are numbered consecutively over all families.
     observed : tuple of int64 arrays
-        For every family its observed cells: positions in the flattened array over its features (last fastest).
+        For every family, its observed cells: positions in the flattened array over its features (last fastest).
     families : mapping of variable to its features
         The class and its children, with the features of each family.
     shape : mapping of feature to its number of states
@@ -123,7 +123,7 @@ class Design:
 
     @cached_property
     def firsts(self) -> npt.NDArray[np.int64]:
-        """First cell of every family; last, the number of cells."""
+        """First cell of every family, followed by the number of cells."""
         return np.cumsum([0, *map(len, self.observed)])
 
     @property
@@ -150,13 +150,13 @@ class Design:
         return self.by_row(np.concatenate(of_cells))
 
     def by_row(self, of_cells: Floats) -> Floats:
-        """Return the sum of the values of every row's cells, shape (rows, columns) for (cells, columns)."""
+        """Return, for values (cells, columns), their sum over the cells of every row, (rows, columns)."""
         total = np.zeros((len(self.cells), of_cells.shape[1]))
         add_cells(self.cells, of_cells, total)
         return total
 
     def by_cell(self, of_rows: Floats) -> Floats:
-        """Return the sum of the values of every cell's rows, shape (cells, columns) for (rows, columns)."""
+        """Return, for values (rows, columns), their sum over the rows of every cell, (cells, columns)."""
         total = np.zeros((self.n_cells, of_rows.shape[1]))
         add_rows(self.cells, of_rows, total)
         return total
@@ -168,7 +168,7 @@ class Design:
         return np.asarray(codes[self.cells[:, j] - self.firsts[j]])
 
     def table(self, weights: Floats, vocabulary: Vocabulary) -> DiscreteTable:
-        """Return the rows, with these weights of every row and class, as a table of the families' variables."""
+        """Return the rows, with other weights (rows, classes), as a table of the families' variables."""
         c = vocabulary.class_name
         row, class_codes = np.nonzero(weights)
         names = self.features
@@ -178,7 +178,7 @@ class Design:
         return DiscreteTable(Vocabulary(states, c), np.stack(codes, axis=1).astype(np.int16), totals, len(totals))
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Design:
-        """Return the same design with the order and the labels of the rows that it was made from."""
+        """Return the design with the order and the labels of the rows from which it was made."""
         vocabulary = rows.vocabulary
         place = {name: j for j, name in enumerate(vocabulary.names)}
         columns = [rows.codes[:, place[name]] for name in self.features]
@@ -196,9 +196,9 @@ class Design:
         return tuple(moved)
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the states of the features in the distinct rows, and the weight of every row with every class.
+        """Return the JSON form: the states of the features in the distinct rows, and the weights.
 
-        Features are numbers, those that they have in ``positions``.
+        Features are given by their numbers in ``positions``.
         """
         cells = np.flatnonzero(self.weights)
         return {
@@ -216,7 +216,8 @@ class Design:
         Raises
         ------
         ValueError
-            If they do not have the features of these families, or contain other states.
+            If they have other features than these families, states that the vocabulary does not have, or weights
+            that do not match the rows.
         """
         names, families = vocabulary.names, class_families(structure)
         features = dict.fromkeys(name for of_family in families.values() for name in of_family)
@@ -245,7 +246,7 @@ class Design:
 
 
 def _short(weights: Floats) -> list[float]:
-    """Return weights for JSON, whole numbers as integers."""
+    """Return weights for JSON, with whole numbers as integers, which are shorter."""
     return [int(weight) if weight.is_integer() else weight for weight in weights.tolist()]
 
 

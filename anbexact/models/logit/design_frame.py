@@ -50,8 +50,8 @@ def term_columns(model: LogitModel, codes: CodeArray, chosen: npt.NDArray[np.int
 def kept_terms(model: LogitModel) -> npt.NDArray[np.intp]:
     """Return the positions of the terms that have a column in the design.
 
-    For a refit, these are the terms that its rows identify; without one, the terms that occur in the counts of the
-    network; and for a network whose tables were given, all terms.
+    After a refit, these are the terms that its rows identify; without a refit, those that occur in the counts of the
+    network; and if the tables of the network were given, all terms.
     """
     if model.refitted is not None:
         return np.flatnonzero(model.identified_terms)
@@ -70,7 +70,7 @@ def design_frame(model: LogitModel, X: Any, *, redundant: bool) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class DesignRows:
-    """Rows with their classes as a design of full column rank.
+    """Rows and their classes as a design of full column rank.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ class DesignRows:
 
 
 def design_rows(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> DesignRows:
-    """Return rows with their classes as a design of full column rank.
+    """Return rows and their classes as a design of full column rank.
 
     Raises
     ------
     ValueError
-        If no row is left, a class has no rows, or there is only one class.
+        If a class has no rows, or there is only one class.
     MemoryError
         If the design would take more than 1 GB.
     """

@@ -1,6 +1,6 @@
-"""The curvature of a smooth refit in which some cells have no rows: only the penalty acts on these.
+"""The curvature of a smooth refit in which some cells have no rows.
 
-Therefore they are eliminated.
+Only the penalty acts on such cells, so that they can be eliminated.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class EliminatedCurvature(Curvature):
         return found
 
     def _with_free(self, covariance: Floats, factor: float) -> Floats:
-        """Return the covariance of all cells, given that of the cells with rows and the factor of S_ee⁻¹."""
+        """Return the covariance of all cells, given the one for cells with rows, and the factor of S_ee⁻¹."""
         found = self._of_all(self._of_all(covariance).T)
         for term in self._terms:
             found[np.ix_(term.empty, term.empty)] += factor * term.free
@@ -120,15 +120,15 @@ class _Term:
     Attributes
     ----------
     own, kept : slice
-        Positions of its cells among all cells, and of its cells with rows among all cells with rows.
+        Positions of its cells among all cells, and of those with rows among all cells with rows.
     here : (size,) bool
         Which of its cells have rows.
     empty : (empty,) intp
         Positions of its cells without rows among all cells.
     follow : (empty, kept) array
-        -T.
+        ``-T``, which maps the shifts of the cells with rows to the shifts of the others.
     free : (empty, empty) array
-        S_ee⁻¹.
+        ``S_ee⁻¹``, the covariance of the cells without rows given the others.
     """
 
     own: slice
@@ -151,7 +151,7 @@ class _Term:
         return cls(own, slice(first, first + n_kept), here, own.start + np.flatnonzero(~here), follow, free)
 
     def remaining(self, precision: Floats) -> Floats:
-        """Return the prior precision of the cells with rows."""
+        """Return the prior precision of the cells with rows once the others are eliminated."""
         if not len(self.empty):
             return precision
         own, across = precision[np.ix_(self.here, self.here)], precision[np.ix_(self.here, ~self.here)]

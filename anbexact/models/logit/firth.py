@@ -22,29 +22,29 @@ from anbexact._runtime.arrays import Floats, Integers
 MOST_STEPS = 200
 """Maximum number of steps of a fit."""
 LONGEST_STEP = 5.0
-"""Maximum change of a coefficient, in nats, in a step: far from the maximum, the quadratic approximation is poor."""
+"""Maximum change of a coefficient in one step, in nats: the quadratic approximation is poor far from the maximum."""
 STATIONARY = 1e-10
-"""Squared Newton decrement, in nats, below which a fit ends: twice the gain that a further step promises."""
+"""Squared Newton decrement, in nats, below which a fit ends; it is twice the gain that a further step promises."""
 MOST_FALL = 0.5
-"""A step is too long if the slope at its end falls by more than this part of the slope at its start, which rises.
+"""A step is too long if, at its end, ``ℓ*`` falls along it more than this times as steeply as it rises at its start.
 
 The information can be half the curvature of ``ℓ*`` or less. A full step then leads to the other side of the maximum,
-where ``ℓ*`` is as high as before.
+where ``ℓ*`` is no higher than before.
 """
 HALVINGS = 40
 """Maximum number of times that a step is halved."""
 PREDICTORS_A_COLUMN, PREDICTORS, MOST_PREDICTORS = 6, 100, 3_000
 """Numbers of predictors (rows times classes other than the first) that decide when the curvature of ``ℓ*`` is used.
 
-Rows are few if there are at most `PREDICTORS`, plus `PREDICTORS_A_COLUMN` for each column. With more, the curvature
-takes longer than several steps with the Fisher information; with more than `MOST_PREDICTORS`, too long and too much
-memory, both of which grow with the square.
+Rows are few if their predictors are at most `PREDICTORS` plus `PREDICTORS_A_COLUMN` for each column. With more, the
+curvature takes longer than several steps with the Fisher information. With more than `MOST_PREDICTORS`, it takes too
+long and needs too much memory: both grow with the square of this number.
 """
 PATIENCE = 3
-"""Ratio of steps with the Fisher information to predictors per column at which a search turns to the curvature.
+"""Number of steps with the Fisher information, divided by predictors per column, after which the curvature is used.
 
-It applies if rows are not few. A curvature takes as long as about so many of these steps, which suffice unless the
-penalty matters because some cells have few rows.
+This applies if rows are not few. The curvature takes about as long as that many steps. Usually, fewer steps suffice;
+more are needed if the penalty matters because some cells have few rows.
 """
 MORE_STARTS, SPREAD, MOST_RANDOM = 4, 1.0, 100
 """Number of random starts of a fit with few rows, the standard deviation of their coefficients, in nats, and the
@@ -55,14 +55,14 @@ BETTER = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class FirthFit:
-    """The maximum of the penalised likelihood.
+    """The highest maximum of the penalised likelihood that was found.
 
     Attributes
     ----------
     coefficients : (columns, classes - 1) float64
         β in nats; the first class is the reference.
     covariance : (k, k) float64
-        The inverse of the Fisher information, of the k = columns · (classes - 1) coefficients class by class.
+        The inverse of the Fisher information; its k = columns · (classes - 1) coefficients are ordered by class.
     penalised : float
         ``ℓ*``, in nats, total.
     log_likelihood : float
@@ -97,7 +97,7 @@ class FirthPoint:
     information : (k, k) float64
         The Fisher information.
     spread : (k, classes - 1, rows) float64
-        The columns ``R x``, with ``R' R = I⁻¹``, for the design's row x in the place of every class.
+        ``R (e_b ⊗ x)`` for every class b and every row x of the design, with ``R' R = I⁻¹`` and unit vectors e_b.
     """
 
     problem: FirthProblem
@@ -125,16 +125,16 @@ class FirthPoint:
         return found
 
     def matrix(self, steps: int = 0) -> Floats:
-        """Return the curvature, (k, k), or the information in its place, as suits the rows after some steps."""
+        """Return the curvature, (k, k), where it pays after this many steps of a search, and else the information."""
         return self.curvature if self.problem.uses_curvature(steps) else self.information
 
     def solve(self, right: Floats, places: Integers, steps: int = 0) -> Floats:
-        """Return the inverse of :meth:`matrix`, for the coefficients in some places, times a vector.
+        """Return the inverse of :meth:`matrix`, limited to the coefficients in some places, times a vector.
 
-        If it is not positive definite, the Fisher information takes its place.
+        The Fisher information takes the place of a matrix that is not positive definite.
         """
         if not len(places):
-            return right  # which LAPACK would refuse
+            return right  # LAPACK would refuse a matrix without rows
         for matrix in (self.matrix(steps), self.information):
             factor, failed = dpotrf(matrix[np.ix_(places, places)], lower=1)
             if not failed:
@@ -176,15 +176,16 @@ class FirthProblem:
 
     @property
     def has_few_rows(self) -> bool:
-        """Whether there are so few rows for the columns that the penalty shapes the likelihood."""
+        """Whether there are so few rows for this many columns that the curvature is used from the start."""
         return self._n_predictors <= min(PREDICTORS + PREDICTORS_A_COLUMN * self.n_columns, MOST_PREDICTORS)
 
     @property
     def _n_predictors(self) -> int:
+        """Number of rows times classes other than the first."""
         return int(len(self.design) * self.n_contrasts)
 
     def uses_curvature(self, steps: int) -> bool:
-        """Return whether the curvature pays after so many steps of a search."""
+        """Return whether the curvature pays after this many steps of a search."""
         return self.has_few_rows or (
             steps * self.n_columns >= PATIENCE * self._n_predictors and self._n_predictors <= MOST_PREDICTORS
         )
@@ -279,5 +280,6 @@ class FirthProblem:
         return FirthFit(coefficients, covariance, point.value, point.log_likelihood, best.steps, best.converged)
 
     def _maximum_from(self, start: Floats) -> Maximum | None:
+        """Return the maximum found from some coefficients; None if the information is singular there."""
         point = self.at(start)
         return None if point is None else self.maximise(point, np.arange(self.size))

@@ -11,43 +11,46 @@ from anbexact._runtime.arrays import Floats
 from anbexact.models.logit.firth import BETTER, FirthFit, FirthPoint, FirthProblem, Maximum
 
 APPROACHES = 6
-"""How often a step is halved where the information is singular; beyond, ``ℓ*`` is minus infinity."""
+"""How often a step is halved where the information is singular; after that, ``ℓ*`` counts as minus infinity."""
 FARTHEST = 60.0
 """Absolute value, in nats, beyond which the end of an interval counts as infinite."""
 CLOSE = 1e-7
 """Distance from the end of an interval, in nats, at which the search for it stops."""
 NEAR_THE_MAXIMUM = 1e-3
-"""Share of the quantile below which the deviance is too small for its slope to predict where it reaches it."""
+"""Share of the quantile below which the deviance is predicted from its curvature, not from its slope.
+
+So close to the maximum, the slope is too small to tell where the deviance reaches the quantile.
+"""
 MOST_POINTS = 100
-"""Maximum number of values at which the profile is computed on the way to one end."""
+"""Maximum number of values at which the profile is computed in the search for one end."""
 
 
 class FirthProfile:
     """The profile deviance of a coefficient, ``D(b) = 2 (max ℓ* - max_{β_k = b} ℓ*)``, with its interval and test.
 
     ``ℓ*`` can have several maxima, of which a search finds one. The profile is followed from the maximum of ``ℓ*``,
-    step by step. At 0 and where an interval would end, it is compared with the maxima to which two other starts lead,
-    and the highest counts. No search can promise that there is none higher.
+    step by step. At 0 and where an interval would end, it is compared with the maxima found from two other starts,
+    and the highest counts. No search can guarantee that there is none higher.
 
-    If ``D`` has several minima, the values with ``D`` below the quantile need not form one interval. What is returned
-    agrees with the test nevertheless: 0 is in the interval of level 1 - α if and only if the p-value is at least α.
-    For this, the search for the end on the side of 0 starts at 0 if ``D(0)`` is at most the quantile, and otherwise
-    does not go beyond 0.
+    If ``D`` has several minima, the values with ``D`` below the quantile need not form one interval. Nevertheless,
+    the interval agrees with the test: 0 is in the interval of level 1 - α if and only if the p-value is at least α.
+    To ensure this, the search for the end on the side of 0 starts at 0 if ``D(0)`` is at most the quantile, and
+    otherwise does not go beyond 0.
 
     Parameters
     ----------
     problem : FirthProblem
     fit : FirthFit
-        The maximum.
+        The maximum of ``ℓ*``.
     place : int
-        Position k of the coefficient, class by class.
+        Position k of the coefficient in the vector β, which is ordered class by class.
 
     Attributes
     ----------
     uncertain : set of {"interval", "p-value"}
-        What rests on a search that did not converge, as far as computed.
+        Which of the results computed so far rest on a search that did not converge.
     excess : float
-        By how much, in nats, ``ℓ*`` exceeds its value at ``fit`` somewhere on the profile; 0 if it does not.
+        How far, in nats, the highest ``ℓ*`` found on the profile exceeds the value at ``fit``; 0 if it does not.
 
     References
     ----------
@@ -68,6 +71,7 @@ class FirthProfile:
 
     @cached_property
     def _at_zero(self) -> Maximum | None:
+        """The maximum for ``β_k = 0``; None if the information is singular there."""
         found = self._highest(self._led_to(self._best, 0.0), 0.0)
         self._judge(found, "p-value")
         return found
@@ -80,8 +84,8 @@ class FirthProfile:
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of an interval, in nats, where ``D`` reaches the quantile of χ² with one degree of freedom.
 
-        An end is infinite if no value up to 60 nats away from 0 lies outside, and NaN if it was not found in
-        `MOST_POINTS` steps.
+        An end is infinite if all values on its side up to 60 nats away from 0 lie inside, and NaN if it was not found
+        in `MOST_POINTS` steps.
 
         Parameters
         ----------
@@ -93,7 +97,7 @@ class FirthProfile:
         return lower, upper
 
     def _end(self, sign: int, quantile: float) -> float:
-        """Return the lower (-1) or upper (1) end."""
+        """Return the lower (``sign`` -1) or upper (1) end, at which the deviance reaches a quantile."""
         inner, limit = self._best, None
         if sign * self._centre < 0:  # 0 lies on this side
             if self._deviance(self._at_zero) <= quantile and self._at_zero is not None:
@@ -104,7 +108,7 @@ class FirthProfile:
         for count in range(MOST_POINTS):
             inside, last = self._value(inner), self._value(latest)
             value = self._predicted(latest, sign, quantile)
-            # a bracket without a solution is where the search falls from one maximum to another
+            # if a bracket holds no solution, the search changes there from one maximum to another
             collapsed = outer is not None and abs(outer - inside) < CLOSE
             if collapsed and outer == limit:
                 return inside
@@ -134,24 +138,27 @@ class FirthProfile:
         return np.nan
 
     def _predicted(self, latest: Maximum, sign: int, quantile: float) -> float:
-        """Return where ``D`` reaches a quantile if its root is linear; NaN if it does not rise outwards."""
+        """Return where ``D`` reaches a quantile if ``√D`` is linear; NaN if ``D`` does not rise outwards."""
         deviance, value = self._deviance(latest), self._value(latest)
         if deviance < NEAR_THE_MAXIMUM * quantile:
             curvature = latest.point.matrix()[self._place]
             bend = float(curvature[self._place] + curvature[self._others] @ self._tangent(latest.point))
             return value + sign * float(np.sqrt(quantile / bend)) if bend > 0 else np.nan
-        slope = -2 * float(latest.point.gradient[self._place])  # those of the other coefficients are 0
+        slope = -2 * float(latest.point.gradient[self._place])  # the derivatives by the others are 0
         if sign * slope <= 0:
             return np.nan
         root = float(np.sqrt(deviance))
         return value + 2 * root * (float(np.sqrt(quantile)) - root) / slope
 
     def _tangent(self, point: FirthPoint) -> Floats:
-        """Return the change of the others' maximum for a unit of the coefficient."""
+        """Return how fast the other coefficients at the maximum change with this one."""
         return point.solve(-point.matrix()[self._others, self._place], self._others)
 
     def _led_to(self, origin: Maximum, value: float, halvings: int = APPROACHES) -> Maximum | None:
-        """Return the maximum at a value to which that at another value leads; None if the information is singular."""
+        """Return the maximum at a value, found from the maximum at another value.
+
+        None if the information stays singular however often the step is halved.
+        """
         kept = origin.point.beta.copy()
         kept[self._place] = value
         moved = kept.copy()
@@ -165,7 +172,7 @@ class FirthProfile:
         return None if middle is None else self._led_to(middle, value, halvings - 1)
 
     def _highest(self, found: Maximum | None, value: float) -> Maximum | None:
-        """Return the highest of a maximum at a value and those to which the estimates and coefficients of 0 lead."""
+        """Return the highest of three maxima at a value: ``found``, and those found from the estimates and from 0."""
         for beta in (self._best.point.beta.copy(), np.zeros(self._problem.size)):
             beta[self._place] = value
             if (start := self._problem.at(beta)) is not None:
@@ -175,17 +182,20 @@ class FirthProfile:
         return found
 
     def _maximum(self, start: FirthPoint) -> Maximum:
+        """Return the maximum over the other coefficients found from a point, and record any `excess`."""
         found = self._problem.maximise(start, self._others)
         self.excess = max(self.excess, found.point.value - self._best.point.value)
         return found
 
     def _judge(self, found: Maximum | None, what: str) -> None:
+        """Record ``what`` as uncertain if the search that it rests on did not converge."""
         if found is not None and not found.converged:
             self.uncertain.add(what)
 
     def _value(self, found: Maximum) -> float:
+        """Return the value of the coefficient at a maximum."""
         return float(found.point.beta[self._place])
 
     def _deviance(self, found: Maximum | None) -> float:
-        """Return the deviance, in nats; infinite for None, the place of a singular information."""
+        """Return the deviance, in nats; infinite for None, which stands for a singular information."""
         return np.inf if found is None else 2 * (self._best.point.value - found.point.value)

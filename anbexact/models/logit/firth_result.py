@@ -34,12 +34,12 @@ class FirthResult:
     terms : (columns,) index
         The terms of the design that the rows identify.
     classes : (classes,) array
-        The first is the reference.
+        The classes, the reference first.
     fit : FirthFit
         The maximum: ``coefficients``, ``covariance``, ``penalised`` and ``log_likelihood`` (nats, total),
         ``iterations``, ``converged``.
     problem : FirthProblem
-        The rows, as a penalised likelihood.
+        The penalised likelihood of the rows.
     """
 
     terms: pd.Index[Any]
@@ -122,7 +122,7 @@ class FirthResult:
     def _profiled(self, level: float) -> Floats:
         """Return lower end, upper end and p-value of every coefficient, shape (terms, classes - 1, 3).
 
-        Warn of those that rest on a search that did not converge, and of a higher maximum.
+        Warn of results that rest on a search that did not converge, and of a higher maximum.
         """
         profiles = [FirthProfile(self.problem, self.fit, place) for place in range(self.problem.size)]
         found = np.array([[*profile.interval(level), profile.p_value] for profile in profiles])
@@ -144,12 +144,13 @@ class FirthResult:
         if highest.excess > BETTER:
             warn(
                 f"the coefficients are not the maximum of the penalised likelihood: on the profile of {name} it is "
-                f"higher by {highest.excess:.2g} nats. It has several maxima, as there are few rows for this many "
-                "terms, and intervals and tests refer to the one that was found: learn a network with fewer parents"
+                f"higher by {highest.excess:.2g} nats. With few rows for this many terms, it has several maxima, and "
+                "intervals and tests refer to the one that the fit found: learn a network with fewer parents"
             )
         return found.reshape(len(self.classes) - 1, len(self.terms), 3).swapaxes(0, 1)
 
     def _framed(self, values: Floats) -> pd.DataFrame:
+        """Return values, (terms, classes - 1), as a frame with terms and classes as labels."""
         return pd.DataFrame(values, self.terms, self.classes[1:].tolist())
 
     def __repr__(self) -> str:
@@ -163,6 +164,13 @@ def firth_result(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> Firth
     -----
     UserWarning
         If the maximum was not found.
+
+    Raises
+    ------
+    ValueError
+        If a class has no rows, or there is only one class.
+    MemoryError
+        If the design would take more than 1 GB, or the Fisher information more memory than is available.
     """
     rows = design_rows(model, X, y, sample_weight)
     size = rows.matrix.shape[1] * (len(model.classes_) - 1)

@@ -27,20 +27,25 @@ from anbexact.models.logit.design import Design
 from anbexact.models.logit.potentials import Floats, Potentials
 from anbexact.models.logit.trust_region import minimise
 
-"""A trust-region method, which is the default, and scipy's Newton-CG; see ``python -m benchmarks.speed refit``."""
 WORK = 50_000_000
 """Number of additions, about a twentieth of a second, between two looks at the clock."""
 PRECISION = 1e-7
-"""Norm of the gradient per unit of weight at the end, every component divided by the root of its curvature."""
+"""Norm of the gradient at which a fit ends: per unit of weight, each component divided by the root of its curvature.
+
+The curvature is taken per unit of weight, too.
+"""
 STATIONARY = 1e-6
-"""A maximum has a gradient below this per unit of weight in every component, or one below this times the root of its
-curvature: a strong prior turns the last digit of a shift into more."""
+"""A point counts as a maximum if every component of the gradient per unit of weight is below this.
+
+It is enough if every component is below this times the root of its curvature per unit of weight: under a strong
+prior, rounding the last digit of a shift changes the gradient by more than the first bound allows.
+"""
 STEP = 0.1
-"""A Newton step that changes a row's predictor by more at the end of a fit is one towards infinity."""
+"""Change of a row's predictor, in nats, above which a Newton step at the end of a fit counts as one to infinity."""
 WRONG = 0.05
-"""Share of such a change that may go to a wrong class, as a step is only computed so precisely."""
+"""Share of such a change that may favour a wrong class, because the step is not computed more precisely."""
 OUT_OF_TIME = "the time limit passed"
-"""Why a fit ended that its deadline ended."""
+"""The message of a fit that its deadline ended."""
 Vector = npt.NDArray[np.float64]
 
 
@@ -50,12 +55,13 @@ class Stop(NamedTuple):
     Attributes
     ----------
     precision : float
-        Of the scaled gradient.
+        Norm of the scaled gradient; see `PRECISION`.
     max_iter : int
-        Most iterations.
+        Maximum number of iterations.
     deadline : Deadline, optional
     progress : callable, optional
-        Told the phase, and how much of the gradient has vanished.
+        Called with the phase and its finished fraction: how far the gradient has fallen towards ``precision``, on a
+        logarithmic scale.
     """
 
     precision: float = PRECISION
@@ -70,12 +76,12 @@ class Effort(NamedTuple):
     Attributes
     ----------
     max_iter : int
-        Most iterations.
+        Maximum number of iterations.
     time_limit : float, optional
-        Seconds after which the best so far is returned, not converged; half of it at most for the strength of the
-        prior.
+        Time limit in seconds, after which the best coefficients found so far are returned as not converged. At most
+        half of it is spent on choosing the strength of the prior.
     threads : int
-        For cross-validation.
+        Number of threads for cross-validation.
     progress : callable, optional
         Called with a phase and its finished fraction.
     """
@@ -97,16 +103,17 @@ class Fit:
     log_likelihood, penalised : float
         Conditional log likelihood, without and with the log prior density (0 at its centre); totals in nats.
     gradient : float
-        Largest component of the gradient of ``penalised`` by the shifts, per unit of weight.
+        Largest absolute component of the gradient of ``penalised`` by the shifts, per unit of weight.
     converged : bool
         Whether this is the maximum: the gradient vanishes, and the rows are not separated.
     separated : bool
-        Whether the likelihood has no finite maximum: it grows for ever along ``direction``.
+        Whether the likelihood has no finite maximum, because it never stops rising along ``direction``.
     direction : (cells, classes) float64 or None
-        A direction in which no row's likelihood falls and some rows' rises, for ever; its largest entry is 1.
+        A direction along which the likelihood of some rows rises without end and that of no row falls; its largest
+        entry has the absolute value 1.
     iterations : int
     message : str
-        The message of the optimiser, if it did not converge.
+        Why the optimiser stopped before it converged; empty if it did converge.
     """
 
     shift: Floats
@@ -165,10 +172,10 @@ def _finite(values: Sequence[float], shape: tuple[int, int], what: str) -> Float
 
 
 class _Objective:
-    """Minus the penalised conditional log likelihood per unit of weight, by the scaled shifts z = scale · shift.
+    """Minus the penalised conditional log likelihood per unit of weight, as a function of z = scale · shift.
 
-    The scale makes the curvature of every z 1 where :meth:`scaled_at` was called last, so that cells with few and
-    with many rows, and tables of any weight, look alike to the optimiser.
+    With the scale, the curvature by every component of z is 1 at the shifts of the last :meth:`scaled_at`. So cells
+    with few rows and cells with many, and tables of any weight, look alike to the optimiser.
     """
 
     def __init__(
@@ -188,7 +195,7 @@ class _Objective:
         self.scale = np.ones(self.shape)
 
     def scaled_at(self, shift: Floats) -> Vector:
-        """Set the scale by the curvature at these shifts; return them as z."""
+        """Set the scale according to the curvature at these shifts, and return them as z."""
         self.scale, self._known = np.ones(self.shape), None
         value, slope = self.value(shift.ravel())
         curvature = np.full(self._base.shape[1:], self._l2) + np.zeros((len(shift), 1))
@@ -205,7 +212,7 @@ class _Objective:
         return z.reshape(self.shape) / self.scale
 
     def log_likelihood(self, z: Vector) -> float:
-        """Return the conditional log likelihood; total in nats, without the prior."""
+        """Return the conditional log likelihood without the prior; total in nats."""
         shift = self.shift(z)
         return -self._weight * self.value(z)[0] + self._l2 / 2 * float(np.vdot(shift, shift))
 
@@ -215,7 +222,7 @@ class _Objective:
         Raises
         ------
         _StoppedError
-            If z is not a number, as can happen after a step where the curvature has almost vanished.
+            If z is not finite, as can happen after a step where the curvature has almost vanished.
         """
         if not np.isfinite(z).all():
             raise _StoppedError("the optimiser broke down")
@@ -248,7 +255,7 @@ class _Objective:
         return self._by_z(product)
 
     def step(self, z: Vector, radius: float, tolerance: float) -> tuple[Vector, float, bool]:
-        """Return a step from z by conjugate gradients, as :class:`.trust_region.Objective` says.
+        """Return a step from z by conjugate gradients; see :class:`.trust_region.Objective`.
 
         Raises
         ------
@@ -271,12 +278,12 @@ class _Objective:
         return step.ravel(), decrease, bool(status == AT_RADIUS)
 
     def _by_z(self, by_shift: Floats) -> Vector:
-        """Return a derivative of the objective by z, given minus that of the likelihood by the shifts."""
+        """Return a derivative by z, given the derivative by the padded shifts, which is not per unit of weight."""
         return np.asarray((by_shift[:, : self.shape[1]] / (self._weight * self.scale)).ravel())
 
 
 def padded(values: Floats, filler: float) -> Floats:
-    """Return values padded to the number of columns that the kernels need."""
+    """Return values with further columns of a filler, up to a multiple of `CLASSES`, as the kernels need them."""
     lacking = -values.shape[1] % CLASSES
     if lacking == 0:
         return np.ascontiguousarray(values)
@@ -286,7 +293,7 @@ def padded(values: Floats, filler: float) -> Floats:
 
 
 class _StoppedError(Exception):
-    """Raised within the optimiser, with the reason."""
+    """Raised within the optimiser to stop it; its text is the reason."""
 
 
 def fit(
@@ -300,21 +307,21 @@ def fit(
 ) -> Fit:
     """Maximise ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ shift²`` over the shifts of the potentials' observed cells.
 
-    Cells that no row has are not shifted. Without prior, directions in which the likelihood does not change at all
-    (families overlap, so there always are some) are not gone along.
+    Cells without rows are not shifted. Without a prior, the fit does not move along directions in which the
+    likelihood does not change at all; there are always some, because families overlap.
 
     Parameters
     ----------
     design : Design
         The rows.
     centre : tuple of Potential
-        Where the shifts are 0, and the start.
+        The potentials whose shifts are 0; the fit starts there.
     l2 : float
         Precision of the Gaussian prior of every shift; 0 for maximum likelihood.
     weights : (rows, classes) array, optional
-        Instead of those of the design.
+        Weights of the rows in place of those of the design.
     start : (cells, classes) array, optional
-        Other shifts to start from, if they are no worse than zero shifts.
+        Other shifts to start from; they are used if the objective is no worse there than at zero shifts.
     stop : Stop, optional
         When the fit ends.
 
@@ -366,7 +373,7 @@ def _maximise(
     z: Vector,
     stop: Stop,
 ) -> tuple[Vector, int, str]:
-    """Run an optimiser; return where it ended, no worse than z, its iterations, and what stopped it early."""
+    """Run the optimiser from z; return where it ended, the number of iterations, and what stopped it early, or ""."""
     _, gradient = objective.value(z)
     decades = log(max(float(np.linalg.norm(gradient)) / stop.precision, 2.0))
     reached = z
@@ -396,12 +403,12 @@ def _towards_infinity(
     z: Vector,
     gradient: Vector,
 ) -> tuple[Floats | None, bool]:
-    """Return a direction along which the likelihood grows without limit, if one is found, and whether z is a maximum.
+    """Return a direction along which the likelihood never stops rising, if one is found, and whether z is a maximum.
 
-    A cell in which some class does not occur gives a direction: less of that class there. Otherwise, the end of the
-    fit decides: at a finite maximum the Newton step is zero, while on the way to infinity every step adds about 1 to
-    the predictors of the separated rows, however flat the likelihood has become. Such a step is checked: it must not
-    favour any class over one that the row has.
+    A cell in which some class does not occur gives such a direction: lower that class there. Otherwise, the Newton
+    step at z decides. It is 0 at a finite maximum. On the way to infinity, however, every step adds about 1 to the
+    predictors of the separated rows, however flat the likelihood has become. Such a step is a direction of separation
+    only if it favours no class over one that the row has.
     """
     occurs = design.by_cell(weights)
     never = (occurs.sum(axis=1, keepdims=True) > 0) & (occurs == 0)

@@ -1,4 +1,4 @@
-"""Coefficients that were estimated elsewhere, as changes of a model's potentials."""
+"""Coefficients that were estimated elsewhere, and the change of a model's potentials that gives them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def read_coefficients(model: LogitModel, coefficients: Any) -> Floats:
     Raises
     ------
     TypeError
-        If it is of another type.
+        If ``coefficients`` is of another type.
     ValueError
-        For a term or class that the model does not have, a term that is named twice, or a coefficient that is not
-        finite.
+        For a term or class that the model does not have, other classes or another order of classes in results of
+        statsmodels, a term that is named twice, or a coefficient that is not finite.
     """
     frame = _as_frame(model, coefficients)
     classes = model.classes_[1:].tolist()
@@ -66,6 +66,7 @@ def read_coefficients(model: LogitModel, coefficients: Any) -> Floats:
 
 
 def _as_frame(model: LogitModel, coefficients: Any) -> pd.DataFrame:
+    """Return coefficients as a frame; the columns of statsmodels' results, which are numbers, become classes."""
     params = getattr(coefficients, "params", coefficients)
     if not isinstance(params, pd.DataFrame):
         raise TypeError(
@@ -85,7 +86,7 @@ def _as_frame(model: LogitModel, coefficients: Any) -> pd.DataFrame:
 
 
 def with_changes(potentials: Potentials, sets: Sequence[IndexSet], changes: Sequence[Floats]) -> Potentials:
-    """Return potentials whose coefficients differ from these by ``changes``.
+    """Return potentials whose coefficients differ by ``changes`` from the coefficients of these.
 
     The change of a set of features with r_1, ..., r_k states has the shape (r_1 - 1, ..., r_k - 1, classes - 1). It
     is added to the first potential whose features contain the set, to the logs of the classes other than the first.
@@ -100,11 +101,13 @@ def with_changes(potentials: Potentials, sets: Sequence[IndexSet], changes: Sequ
 
 
 def _cells_of(of_set: IndexSet, holder: Potential) -> tuple[slice, ...]:
+    """Return the entries of a potential in which no feature of a set, and not the class, has its first state."""
     later, every = slice(1, None), slice(None)
     return (*(later if name in of_set else every for name in holder.features), later)
 
 
 def _over_axes(of_set: IndexSet, holder: Potential, change: Floats) -> Floats:
+    """Return the change of a set's coefficients with the axes of a potential, of length 1 for other features."""
     axes: list[Hashable] = [name for name in holder.features if name in of_set]
     ordered = change.transpose([*(of_set.index(name) for name in axes), change.ndim - 1])
     sizes = iter(ordered.shape)

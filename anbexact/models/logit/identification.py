@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
 
 MOST_DESIGN = 1_000_000_000
-"""Bytes of a design matrix beyond which there are no results."""
+"""Maximum number of bytes of a dense design, and of the products of its columns."""
 DEPENDENT = 1e-9
-"""A column whose part that the earlier ones do not explain is smaller than this, relative to it, is redundant."""
+"""A column is redundant if this share of its squared norm, or less, remains after projection on the earlier ones."""
 
 
 def design_matrix(model: LogitModel) -> npt.NDArray[np.float64]:
@@ -49,7 +49,12 @@ def design_matrix(model: LogitModel) -> npt.NDArray[np.float64]:
 def identified(model: LogitModel) -> npt.NDArray[np.bool_]:
     """Return which terms the rows of the refit can distinguish from earlier terms, shape (terms,).
 
-    A term that no row shows is not among them, nor is one whose indicator is a linear combination of earlier ones.
+    These are neither terms that occur in no row nor terms whose indicator is a linear combination of earlier ones.
+
+    Raises
+    ------
+    MemoryError
+        If the design, or the products of its columns, would take more than 1 GB.
     """
     return independent_columns(design_matrix(model))
 
@@ -71,7 +76,7 @@ def independent_columns(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_
         )
     columns = matrix[:, shown]
     gram = columns.T @ columns
-    factor = np.zeros((min(columns.shape), len(shown)))  # of the kept columns' Gram matrix, by Cholesky, row by row
+    factor = np.zeros((min(columns.shape), len(shown)))  # Cholesky factor of the kept columns' Gram matrix
     rank = 0
     for j, term in enumerate(shown.tolist()):
         own = gram[j, j]

@@ -54,7 +54,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     origin : Origin
         What is taken over from the classifier of that network, such as how frames are read.
     potentials : tuple of Potential
-        The logs of the network's tables, shifted if refitted.
+        The logs of the network's tables, shifted by the refit if there was one.
     structure : Structure, optional
         The structure that determines the terms; by default, that of the network.
     refitted, closure : Refit and Closure, optional
@@ -67,18 +67,19 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     classes_ : (classes,) array
         Columns of ``predict_proba``; the first is the reference of the coefficients.
     structure : Structure
-        The network that the terms come from.
+        The structure that determines the terms.
     potentials : tuple of Potential
-        The logs of its tables, shifted if refitted: ``ln P(c | x)`` is their sum up to a function of x.
+        The logs of its tables, shifted by the refit if there was one: ``ln P(c | x)`` is their sum up to a function
+        of x.
     equivalent : bool
         Whether network and logistic regression represent the same conditional distributions of the class.
     equivalence_report : str
         Names the parents of a common child that are not adjacent, or says that there are none.
     closure : Closure or None
-        The arcs that :meth:`close` added, if this is its result.
+        The arcs that :meth:`close` added; None if the model is not a result of it.
     refitted : Refit or None
-        How the coefficients were fitted, if this is the result of :meth:`refit`: ``l2``, ``strength`` (the results of
-        the cross-validation), ``fit`` (``converged``, ``separated``, ``gradient``, ...), ``seconds``.
+        How :meth:`refit` fitted the coefficients: ``l2``, ``strength`` (the results of the cross-validation), ``fit``
+        (``converged``, ``separated``, ``gradient``, ...), ``seconds``. None without a refit.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     @cached_property
     def _listed(self) -> TermList:
+        """The terms, and which of them are listed if there are too many."""
         sources = []
         if self.network.counts is not None:
             sources.append(cells_of_counts(self.network.counts, self.network.structure))
@@ -122,7 +124,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Number of coefficients; of a smooth refit, its effective degrees of freedom."""
+        """Number of coefficients; after a smooth refit, its effective degrees of freedom."""
         if isinstance(self.refitted, SmoothRefit):
             return float(sum(self.refitted.effective_degrees))
         return super().degrees_of_freedom
@@ -131,13 +133,14 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def terms(self) -> pd.DataFrame:
         """One row for every coefficient: its features and their states, with its name as index.
 
-        Smaller sets of features come first, then those of earlier features. Models of more than 10 million
-        coefficients list only the terms that occur in the rows they were learned from or refitted to.
+        Smaller sets of features come first, and among sets of the same size those with earlier features. Models of
+        more than 10 million coefficients list only the terms that occur in the rows from which the model was learned
+        or to which it was refitted.
 
         Raises
         ------
         ValueError
-            If there are too many, and there are no rows that show which occur.
+            If there are more than 10 million coefficients, and no rows that show which terms occur.
         """
         return term_frame(*self._listed.variables_and_states())
 
@@ -150,28 +153,29 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     @cached_property
     def _obstacles(self) -> tuple[tuple[Hashable, Hashable, Hashable], ...]:
+        """What keeps the network from having every posterior of the regression; see :func:`.closure.obstacles`."""
         return obstacles(self.structure)
 
     @property
     def equivalent(self) -> bool:
-        """Whether the network has a posterior for all values of the coefficients (it is subperfect)."""
+        """Whether the network can have the posterior of any coefficients, because its structure is subperfect."""
         return not self._obstacles
 
     @property
     def equivalence_report(self) -> str:
-        """Why the network is, or is not, equivalent to the logistic regression."""
+        """Why the network is equivalent to the logistic regression, or why it is not."""
         if self.equivalent:
             return "variables with a common child are adjacent, or both parents of the class"
         shown = "; ".join(f"{a!r} and {b!r}, parents of {child!r}" for child, a, b in self._obstacles[:6])
         rest = len(self._obstacles) - 6
-        return f"not adjacent: {shown}" + (f"; and {rest} pairs more" if rest > 0 else "")
+        return f"not adjacent: {shown}" + (f"; and {rest} more pairs" if rest > 0 else "")
 
     def close(self) -> LogitModel:
-        """Return the model with the arcs added that make network and logistic regression equivalent.
+        """Return the model of a network with further arcs, with which it is equivalent to its logistic regression.
 
         The posterior does not change, but a :meth:`refit` can reach more posteriors. ``closure`` says which arcs were
         added and how many parameters they cost. Arcs point from the earlier to the later variable in a topological
-        order. They are few, but fewer may be possible.
+        order. They are chosen greedily, so that fewer may be possible.
 
         Raises
         ------
@@ -183,11 +187,12 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     @cached_property
     def _closed(self) -> LogitModel:
+        """The result of :meth:`close`, computed once."""
         return self.close()
 
     @property
     def summing_network(self) -> TableNetwork:
-        """The network with this posterior, under which hidden cells are summed out."""
+        """The network with this posterior, under which missing and unknown cells are summed out."""
         if self.refitted is None and not self.given:
             return self.network
         return (self if self.equivalent else self._closed).to_network()
@@ -211,10 +216,10 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         """Return the model refitted to maximise the conditional log likelihood of rows.
 
         The refit maximises ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``, where ``P(c | x) ∝ Π φ``, φ runs
-        over the entries of the tables of the class and its children, and θ are those of the network. This is a
-        Gaussian prior around the generative estimate. Unlike a prior on β, it does not depend on which class and
-        which states come first. Entries without rows stay at θ, and so do combinations of entries that the rows
-        cannot distinguish. The start is the network itself.
+        over the entries of the tables of the class and its children, and θ over the corresponding entries of the
+        network. This is a Gaussian prior around the generative estimate. Unlike a prior on β, it does not depend on
+        which class and which states come first. Entries without rows stay at θ, and combinations of entries that the
+        rows cannot distinguish do not change either. The fit starts at the network itself.
 
         Parameters
         ----------
@@ -223,21 +228,29 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             warning.
         l2 : float or "auto", default "auto"
             Precision of the prior. ``"auto"``: the value that predicts left-out rows best in cross-validation (if the
-            network was fitted to these rows, its tables are learned again in every fold). 0: the pure maximum, which
-            is infinite if the classes can be separated.
+            network was fitted to these rows, its tables are learned again in every fold). 0: maximum likelihood, with
+            infinite coefficients if the classes can be separated.
         smooth : None, "auto", "evidence", "cv", float or mapping, default None
-            None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
-            and roughness along the order of their states is penalised instead; see ``docs/guides/smooth-shapes.md``.
-            ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
-            (the evidence, with curvatures by feature; unless that is slow, times a factor chosen by cross-validation,
-            and drawn to a share of the log odds of naive Bayes, the ``"centre"``; with few rows, slopes alone if
-            that is better) choose how strongly; a number is the strength of all first differences, and a mapping
-            gives those of ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each as a number or by
-            feature, and ``"centre"``. Columns should have many intervals then: ``to_logit(..., intervals=32)``.
-            ``l2`` is the ridge in addition to the penalty, by default 0.001, and must be above 0.
+            None: the fit described above. Otherwise, the log odds are a sum of shapes, functions of one feature or of
+            a family's features, and roughness along the order of their states is penalised instead; see
+            ``docs/guides/smooth-shapes.md``. The strengths of the penalties are
+
+            - for ``"evidence"``, chosen by the Laplace evidence;
+            - for ``"cv"``, chosen by cross-validation, with penalties of first differences alone;
+            - for ``"auto"``, chosen by the evidence, with a strength of curvature for every feature. Unless that is
+              slow, cross-validation then chooses a factor of all strengths, and the ``"centre"``: the share of the
+              log odds of naive Bayes to which shapes are shrunk. With few rows, slopes alone are penalised if that
+              predicts better;
+            - for a number, that number for all first differences;
+            - for a mapping, its values for ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each a
+              number or a mapping of feature to number; it may contain ``"centre"``, too.
+
+            Columns should have many intervals: ``to_logit(..., intervals=32)``. ``l2`` is then a ridge in addition to
+            the penalty, by default 0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
-            With ``smooth``: shapes of all features of a family together (and of each child with each of its feature
-            parents, where intervals are finer for these two), of each child and parent alone, or of single features.
+            With ``smooth``: ``"families"`` has shapes of all features of a family together, and of each child with
+            each of its parents other than the class where intervals are finer for these two; ``"pairs"`` has shapes
+            of such pairs only, and ``"none"`` those of single features only.
         ordered : collection of features, default ()
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.
@@ -256,12 +269,13 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         Warns
         -----
         UserWarning
-            If the fit did not converge, with the reason; under separation, with the terms that go to infinity.
+            If the fit did not converge, with the reason; if classes are separated, with the terms whose coefficients
+            go to infinity.
 
         Raises
         ------
         ValueError
-            For a value or class that is not a state, or a parameter out of its range.
+            For a value or class that is not a state, a parameter out of its range, or if no row is complete.
         """
         check_limit("time_limit", time_limit)
         rows = (reader := self.origin.reader).coded_rows(X, y, sample_weight)
@@ -293,18 +307,21 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     @property
     def counted_terms(self) -> npt.NDArray[np.bool_]:
-        """Whether each term occurs in the rows that the network has counted; True if its tables were given."""
+        """Whether each term occurs in the rows that the network has counted, shape (terms,).
+
+        All terms count as occurring if the tables of the network were given.
+        """
         if self.network.counts is None:
             return np.ones(len(self.terms), dtype=bool)
         return self._listed.seen(cells_of_counts(self.network.counts, self.network.structure))
 
     def design(self, X: Any, *, redundant: bool = False) -> pd.DataFrame:
-        """Return the columns of the regression for rows: the indicator of every term, 1 where its states occur.
+        """Return the columns of the regression for some rows: for every term its indicator, 1 where its states occur.
 
         Parameters
         ----------
         X : table
-            The features, as for ``predict``; not only training rows.
+            The features, as for ``predict``; they need not be training rows.
         redundant : bool, default False
             Whether to include terms that the rows of the refit do not identify (``unidentified``): those that occur
             in no row, and those whose column is a linear combination of earlier columns. By default they are left
@@ -339,10 +356,10 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def to_mnlogit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Return an unfitted ``MNLogit`` of statsmodels with these rows and the columns of the design.
 
-        Use its methods ``fit`` and ``fit_regularized``, and the covariances and tests of their results;
-        :meth:`with_coefficients` makes a model of the results. Columns that are linear combinations of earlier ones
-        in these rows are left out, and so are rows with a missing cell or unknown state, with a warning. MNLogit has
-        no weights: a row of weight k, a whole number, appears k times.
+        Its methods ``fit`` and ``fit_regularized`` return results with covariances and tests, of which
+        :meth:`with_coefficients` makes a model. Columns that are linear combinations of earlier ones in these rows
+        are left out. Rows with a missing cell or unknown state are left out, too, with a warning. MNLogit ignores
+        weights, so weights must be whole numbers, and a row of weight k appears k times.
 
         Parameters
         ----------
@@ -466,9 +483,10 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def unidentified(self) -> pd.DataFrame:
         """The terms whose coefficients the rows of the refit do not identify, with the reason.
 
-        As ``terms``, with a column ``reason``: ``"never seen"``, the states do not occur together in any row, or
-        ``"redundant"``, in these rows the term is a linear combination of earlier ones. A term of either kind has its
-        value from the network, up to the shifts of the tables of its subsets. The frame is empty without a refit.
+        The frame has the columns of ``terms``, and the column ``reason``: ``"never seen"`` if the states do not occur
+        together in any row, ``"redundant"`` if the term is a linear combination of earlier ones in these rows. The
+        coefficients of such terms are those of the network, plus whatever the shifts of observed table entries add to
+        them. The frame is empty without a refit.
 
         Raises
         ------
@@ -484,20 +502,24 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def separated_terms(self) -> list[str]:
         """The coefficients that go to infinity if the classes are separated, the steepest first.
 
-        ``"x=1 & y=0: class=b -> 0"`` says that the probability of class b given these states tends to 0 (or to 1) as
-        the likelihood grows. Empty if separation was not found.
+        ``"x=1 & y=0: class=b -> 0"`` says that the probability of class b given these states tends to 0 as the
+        likelihood rises; ``-> 1``, that it tends to 1. The list is empty if no separation was found.
         """
         return [] if self.refitted is None else self.refitted.diverging(self.vocabulary)
 
     @property
     def convergence_message(self) -> str:
-        """The reason why the fit did not converge as requested; empty if it did, or if there was no fit."""
+        """Why the refit did not converge as requested; empty if it did, or if there was no refit."""
         return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
 
     # ---- other uses of a refitted model
 
     def result(self) -> Any:
-        """Return statsmodels' results, with the rows of X (:func:`mnlogit_result`), or those of a smooth refit."""
+        """Return the results of statsmodels for the rows of the refit, or, of a smooth refit, its own.
+
+        See :func:`~anbexact.adapters.statsmodels.results.mnlogit_result` and
+        :class:`~anbexact.models.smooth.shapes.SmoothResult`.
+        """
         if isinstance(self.refitted, SmoothRefit):
             return smooth_result(self.refitted)
         from anbexact.adapters.statsmodels.results import mnlogit_result
@@ -506,6 +528,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     @cached_property
     def _network_of_posterior(self) -> TableNetwork:
+        """The result of :meth:`to_network`, computed once."""
         if not self.equivalent:
             raise ValueError(
                 f"a network of this structure may be unable to represent the posterior ({self.equivalence_report}): "
@@ -535,11 +558,11 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         return found
 
     def on_one_graph(self, most_cells: int) -> LogitModel:
-        """Return the model itself if it is ``equivalent`` to its network, and else :meth:`close`."""
+        """Return the model itself if it is ``equivalent`` to its network, and else what :meth:`close` returns."""
         return self if self.equivalent else self.close()
 
     def to_network(self) -> TableNetwork:
-        """Return the network with this posterior, as a value; see :meth:`to_classifier`.
+        """Return the network with this posterior; see :meth:`to_classifier`.
 
         Raises
         ------
@@ -580,7 +603,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
 
     @classmethod
     def of_refit(cls, described: Mapping[str, Any], network: TableNetwork, origin: Origin) -> LogitModel:
-        """Return the model whose refit :meth:`to_dict` described.
+        """Return the refitted model that :meth:`to_dict` described, given its network and origin.
 
         Raises
         ------

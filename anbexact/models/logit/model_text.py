@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
 
 MOST_COUNTED = 10_000
-"""Coefficients up to which the text of a model says how many terms were never seen: notebooks show it unasked."""
+"""Maximum number of coefficients for which the text of a model says how many terms were never seen.
+
+Counting takes long for more, and notebooks show the text unasked.
+"""
 
 
 def model_text(model: LogitModel) -> str:

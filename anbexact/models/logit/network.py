@@ -17,14 +17,15 @@ SMALLEST = 1e-290
 def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
     """Return tables of the class and its children, for which ``ln P(c | x) = Σ potentials + a function of x``.
 
-    Children are worked off from the last: its table is its potential, normalised over its states. What the
-    normalisation divides by depends on the other parents and the class; as the parents are adjacent (the structure is
-    subperfect), there is a parent whose potential depends on all others, and takes it up, or the class does. Up to a
-    function of the parents the divisor is free; here it is the one whose logs average to 0 over the classes, so that
-    a network's own potentials give back its tables, and others tables near to them.
+    Children are taken from the last to the first. The table of a child is its potential, normalised over its states.
+    The divisor depends on the class and the other parents, and has to be added to another potential. Because the
+    structure is subperfect, the parents are adjacent, so there is one whose potential depends on all of them; if all
+    are parents of the class, the potential of the class does. Any function of the features may be taken from the log
+    divisors. Here it is their mean over the classes, so that a network's own potentials give back its tables, and
+    similar potentials give similar tables.
 
-    This is Algorithm 1 of Feelders and Ivanovs for all joint states at once, with the distributions that it
-    leaves free chosen alike for all classes, instead of fixed for the first.
+    This is Algorithm 1 of Feelders and Ivanovs for all joint states at once. It leaves some distributions free; these
+    are chosen alike for all classes here, instead of being fixed for the first.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
     Raises
     ------
     ValueError
-        If a probability is too small for a number: such potentials come from separated classes.
+        If a probability would be smaller than `SMALLEST`, as happens after a refit in which classes are separated.
     """
     c = structure.class_name
     order = [name for name in structure.topological_order() if c in structure.parents[name]]
@@ -69,9 +70,9 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
     for name, of_name in tables.items():
         if not (of_name.values >= SMALLEST).all():
             raise ValueError(
-                f"no network has this posterior in numbers: the table of {name!r} would hold probabilities below "
-                f"{SMALLEST:g}, as the coefficients are on their way to infinity. Refit with l2='auto' or a number "
-                "above 0."
+                f"no network can represent this posterior: the table of {name!r} would hold probabilities below "
+                f"{SMALLEST:g}, because the coefficients are on their way to infinity. Refit with l2='auto' or a "
+                "number above 0."
             )
     return tables
 

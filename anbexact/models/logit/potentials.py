@@ -1,4 +1,4 @@
-"""The part of a network that its class posterior depends on, as functions to be added."""
+"""The tables on which the class posterior of a network depends, as functions whose sum is its log."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Potential:
     Attributes
     ----------
     child : Hashable
-        The class or a child of it: the variable whose conditional table the function comes from.
+        The class or one of its children: the variable from whose conditional table the function comes.
     features : tuple
-        The axes of ``logs`` but the last: the child, unless it is the class, then its parents but the class.
+        The axes of ``logs`` except the last: the child and its parents, without the class.
     logs : (*states of the features, classes) float64
-        Nats. For a network, ``ln P(child | parents)``.
+        The values, in nats; for a network, ``ln P(child | parents)``.
     """
 
     child: Hashable
@@ -36,7 +36,7 @@ class Potential:
 
 
 Potentials = tuple[Potential, ...]
-"""Those of the class and of all its children: ``ln P(c | x) = Σ potentials + a function of x``."""
+"""The potentials of the class and of all its children: ``ln P(c | x) = Σ potentials + a function of x``."""
 
 
 def class_families(structure: Structure) -> dict[Hashable, tuple[Hashable, ...]]:
@@ -51,7 +51,7 @@ def class_families(structure: Structure) -> dict[Hashable, tuple[Hashable, ...]]
 def network_potentials(tables: Tables, structure: Structure) -> Potentials:
     """Return the logs of the conditional tables of the class and its children.
 
-    The structure may have more arcs than the tables know: a table does not depend on such parents then.
+    The structure may have more arcs than the tables; a potential does not depend on a parent that its table lacks.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def table_potential(
         zeros = int((table.values <= 0).sum())
         raise ValueError(
             f"the conditional table of {table.name!r} holds {zeros} zeros out of {table.values.size} probabilities, "
-            "and no logistic regression gives a zero: estimate the tables with parameters='eap'"
+            "but no logistic regression has the probability 0: estimate the tables with parameters='eap'"
         )
     logs = over(np.log(table.values), table.variables, (*features, class_name), shape)
     return Potential(table.name, features, logs)
@@ -82,7 +82,7 @@ def table_potential(
 def potential_tables(potentials: Potentials, structure: Structure) -> Tables:
     """Return the exponentials of potentials as tables of the class and its children, with the axes of the structure.
 
-    They are not probabilities: every entry is divided by the largest of those that differ from it in the class alone.
+    They are not probabilities: the entries that differ in the class alone are divided by the largest of them.
     """
     tables = {}
     for potential in potentials:
@@ -95,9 +95,10 @@ def potential_tables(potentials: Potentials, structure: Structure) -> Tables:
 
 
 def over(values: Floats, variables: Sequence[Hashable], wanted: Sequence[Hashable], shape: Shape) -> Floats:
-    """Return a function of some variables as an array over these and more.
+    """Return a function of some variables as an array over these and further variables.
 
-    ``variables`` are the axes of ``values``, ``wanted`` those of the result, ``shape`` the numbers of states.
+    ``variables`` are the axes of ``values``, ``wanted`` the axes of the result, and ``shape`` has the numbers of
+    states.
     """
     present = [name for name in wanted if name in variables]
     ordered = values.transpose([variables.index(name) for name in present])

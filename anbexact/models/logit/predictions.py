@@ -1,4 +1,4 @@
-"""The answers of a logistic regression made from a network: predictions, explanations, queries, likelihood."""
+"""What a logistic regression made from a network can answer: predictions, explanations, queries, likelihood."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Origin:
     learned : Network
         The network as it was learned, before it was discretised or its intervals were refined.
     reader : Reader
-        How frames are read, as codes of the states of the regression.
+        How frames are read as codes of the regression's states.
     fixed : type
         :class:`~anbexact.classifiers.FixedStructureClassifier`.
     parameters : mapping
@@ -104,21 +104,23 @@ class LogitPosterior(Model):
         """β in nats, shape (terms, classes - 1): rows as in ``terms``, columns as in ``classes_[1:]``."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the coefficients with their names: terms by classes other than the first."""
+        """Return the coefficients, in nats, as a frame: terms in rows, classes other than the first in columns."""
         columns = pd.Index(self.classes_[1:], name=self.structure.class_name)
         return pd.DataFrame(self.coefficients, index=self.terms.index, columns=columns)
 
     @cached_property
     def _shape(self) -> dict[Hashable, int]:
+        """The number of states of every variable."""
         return {name: self.vocabulary.arity(name) for name in self.vocabulary.names}
 
     @cached_property
     def _posterior(self) -> Posterior:
+        """The evaluator of the posterior of rows without missing or unknown cells."""
         logs = [(potential.child, potential.features, potential.logs) for potential in self.potentials]
         return Posterior.from_logs(logs, {name: self._shape[name] for name in self.vocabulary.features})
 
     def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row); the result for a row does not depend on other rows."""
+        """Return ln P(class | row), shape (rows, classes), for the rows of a frame."""
         return self.log_posterior(self.origin.reader.codes(X), self.origin.n_jobs)
 
     @property
@@ -165,11 +167,11 @@ class LogitPosterior(Model):
     @property
     @abstractmethod
     def summing_network(self) -> TableNetwork:
-        """The network, of this posterior, under which missing and unknown cells are summed out."""
+        """The network with this posterior, under which missing and unknown cells are summed out."""
 
     @property
     def summed_families(self) -> list[tuple[Hashable, Family]]:
-        """The potentials as tables, whose terms are the explanation of a row, each with its variable."""
+        """The potentials as tables whose terms explain a row, each with its variable."""
         return [*potential_tables(self.potentials, self.structure).items()]
 
     def to_potentials(self) -> Potentials:
@@ -179,7 +181,7 @@ class LogitPosterior(Model):
     def answer(
         self, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
     ) -> pd.Series[float]:
-        """Return P(class | some cells); the others are summed out under :attr:`summing_network`."""
+        """Return P(class | some cells); other cells are summed out under :attr:`summing_network`."""
         return query_network(self.summing_network, reader, evidence, values)
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -189,22 +191,22 @@ class LogitPosterior(Model):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
-        Missing cells and unknown states are summed out under a network with this posterior (:meth:`to_classifier`,
-        after :meth:`close` where it is needed).
+        Missing cells and unknown states are summed out under a network with this posterior: that of
+        :meth:`to_classifier`, after :meth:`close` where this is needed.
         """
         return np.exp(self._log_posterior(X))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
+        """Return the most probable class of every row, shape (rows,); of equally probable classes, the first."""
         return np.asarray(self.classes_[self._log_posterior(X).argmax(axis=1)])
 
     def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
         """Return, per row, what each feature adds to the log odds of one class against another.
 
-        See :meth:`anbexact.NetworkClassifier.explain`. The terms are differences of the ``potentials``: of the logs
-        of the network's tables, as the refit shifted them, which is as little as the rows and the prior ask for. (The
-        tables of :meth:`to_classifier` have the same sums, but in larger terms that cancel each other.) Rows with
-        missing or unknown cells are explained by the tables of the network under which these are summed out.
+        See :meth:`anbexact.NetworkClassifier.explain`. The terms are differences of the ``potentials``, the logs of
+        the network's tables as shifted by the refit. (Those of the tables of :meth:`to_classifier` have the same
+        sums, but are larger and cancel each other.) Rows with missing or unknown cells are explained by the tables of
+        the network under which these cells are summed out.
 
         Raises
         ------
@@ -244,16 +246,16 @@ class LogitPosterior(Model):
         missing: bool = False,
         reader: Reader | None = None,
     ) -> pd.DataFrame:
-        """Return rows drawn from :meth:`to_network`, which has this class posterior; see :meth:`Model.sample`."""
+        """Return rows drawn from the network of :meth:`to_network`; see :meth:`Model.sample`."""
         network = self.to_network()
         return network.sample(
             n, evidence, random_state=random_state, missing=missing, reader=reader or self.origin.reader
         )
 
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`.
+        """Return P(class | some cells); see :meth:`anbexact.NetworkClassifier.query`.
 
-        They are summed out under a network with this posterior, as in :meth:`predict_proba`.
+        All other cells are summed out under a network with this posterior, as in :meth:`predict_proba`.
         """
         return self.answer(self.origin.reader, evidence, values)
 
@@ -263,7 +265,7 @@ class LogitPosterior(Model):
         Raises
         ------
         ValueError
-            For a class that was not there in ``fit``.
+            If a row of positive weight has a class that the model does not know.
         """
         logs = self._log_posterior(X)
         check_consistent_length(logs, y)

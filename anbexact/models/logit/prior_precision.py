@@ -1,4 +1,4 @@
-"""How strong the prior of a refit is to be: chosen by cross-validation."""
+"""The strength of the prior of a refit, chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from anbexact.models.logit.potentials import Floats, Potentials
 from anbexact.tables.folds import split_weights
 
 FOLDS = 5
+"""Number of folds."""
 MANY_ROWS = 10_000
-"""From this total weight on, 3 folds are enough."""
+"""Total weight from which 3 folds are used instead of `FOLDS`."""
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
-"""Precisions to try, strongest first: the first four always, then further ones until one is worse than the last."""
+"""Precisions to try, strongest first."""
 ALWAYS = 4
+"""How many of them are always tried; the search ends at a later one that is worse than the one before."""
 PRECISION = 1e-2
-"""Precision of the fits within the folds."""
+"""`Stop.precision` of the fits within the folds, of which only predictions are needed."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,13 @@ class Strength:
     Attributes
     ----------
     l2 : float
-        The precision under which the rows left out were predicted best.
+        The precision under which left-out rows are predicted best.
     tried : tuple of (float, float)
-        Precisions with the conditional log likelihood of all rows, each predicted by the others' fit; total in nats.
+        Precisions, each with the conditional log likelihood of left-out rows, summed over the folds; total in nats.
     generative : float
-        The same for the network before the refit.
+        The same log likelihood for the network before the refit.
     complete : bool
-        Whether all was tried that should be; not if the time ran out.
+        Whether the search was completed; False if the time ran out before.
     """
 
     l2: float
@@ -73,29 +75,30 @@ def choose_strength(
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> tuple[Strength, Floats]:
-    """Return the precision of the prior whose fits predict rows best that were left out.
+    """Return the precision of the prior under which left-out rows are predicted best.
 
-    Over 5 folds, or 3 from a total weight of 10,000 on. Precisions of 1000, 100, 10 and 1 are tried, each fit
-    starting from the last, then 0.1, 0.01 and 0.001, until one is worse than the one before. The choice is then the
-    top of the parabola, in ln l2, through the best and its neighbours.
+    There are 5 folds, or 3 from a total weight of 10,000 on. Precisions of 1000, 100, 10 and 1 are tried, then 0.1,
+    0.01 and 0.001 until one is worse than the one before; each fit starts where the last one ended. The choice is the
+    top of the parabola, in ln l2, through the best precision and its neighbours.
 
     Parameters
     ----------
     design : Design
         The rows.
     centre : callable
-        Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior: a
-        network learned from rows that it is to predict would make the prior look better than it is.
+        Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior. It
+        depends on them because a network learned from the rows that it is to predict would make the prior look better
+        than it is.
     deadline, progress
-        See :func:`~anbexact.models.logit.fit.fit`. After the deadline the best precision so far is returned, or 1000
-        if nothing was tried by then.
+        See :class:`~anbexact.models.logit.fit.Stop`. After the deadline, the best precision so far is returned, or
+        1000 if none was tried by then.
     threads : int
-        Folds that are fitted at the same time, unless joblib is configured with more workers than that.
+        Number of folds that are fitted at the same time, unless joblib is configured with more workers.
 
     Returns
     -------
     Strength, (cells, classes) array
-        The choice, and shifts to start the fit of all rows from: the mean of those of the folds under the best
+        The choice, and shifts from which a fit to all rows can start: the mean of the folds' shifts under the best
         precision tried.
     """
     n_folds = FOLDS if design.weights.sum() < MANY_ROWS else 3
@@ -123,7 +126,7 @@ def choose_strength(
 
 
 class _Fold:
-    """Rows to fit to and rows to predict."""
+    """A fold: the rows of the fit, and those that are predicted."""
 
     def __init__(self, design: Design, part: Floats, centre: Callable[[Floats], Potentials]) -> None:
         self._design = design
@@ -133,7 +136,7 @@ class _Fold:
         self.shift = np.zeros((design.n_cells, design.n_classes))
 
     def refit(self, l2: float, deadline: Deadline | None) -> float:
-        """Fit with this prior, from where the last fit ended, and return the log likelihood of the other rows."""
+        """Fit with this precision, from where the last fit ended, and return the log likelihood of left-out rows."""
         found = fit(
             self._design,
             self._centre,
@@ -146,14 +149,14 @@ class _Fold:
         return self.held_out()
 
     def held_out(self) -> float:
-        """Return the conditional log likelihood of the rows that were left out; total in nats."""
+        """Return the conditional log likelihood of left-out rows; total in nats."""
         rows = np.flatnonzero(self._part.any(axis=1))
         logs = (self._design.sums(self._centre) + self._design.by_row(self.shift))[rows]
         return float(np.vdot(self._part[rows], log_softmax(logs, axis=1)))
 
 
 def _refit_all(folds: Sequence[_Fold], l2: float, deadline: Deadline | None, threads: int) -> list[float]:
-    """Return the log likelihoods of :meth:`_Fold.refit`: by workers if there are more of them than threads."""
+    """Return the result of :meth:`_Fold.refit` for all folds, from joblib's workers if they outnumber the threads."""
     if worker_count() > threads:
         found = list(spread(_refitted, (l2, deadline), folds))
         for fold, (shift, _) in zip(folds, found, strict=True):
@@ -166,13 +169,16 @@ def _refit_all(folds: Sequence[_Fold], l2: float, deadline: Deadline | None, thr
 
 
 def _refitted(shared: tuple[float, Deadline | None], fold: _Fold) -> tuple[Floats, float]:
-    """Return the shift of a fold's fit, and the log likelihood of the other rows."""
+    """Return the shifts of a fold's fit, and the log likelihood of left-out rows."""
     value = fold.refit(*shared)
     return fold.shift, value
 
 
 def _top(tried: Sequence[tuple[float, float]]) -> float:
-    """Return the top of the parabola through the best of the points and its neighbours; else the best point."""
+    """Return the top of the parabola, in ln l2, through the best point and its neighbours.
+
+    This is the best point itself if it has only one neighbour, or the three lie on a line.
+    """
     best = max(range(len(tried)), key=lambda j: tried[j][1])
     if not 0 < best < len(tried) - 1:
         return tried[best][0]

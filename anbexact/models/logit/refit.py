@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from anbexact.models.network.network import TableNetwork
 
 NOTABLE = 0.1
-"""Entries of a direction to infinity that are below this, relative to the largest, are not named."""
+"""Absolute value below which entries of a direction to infinity, whose largest is 1, are not named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,13 @@ class Shifts:
     Attributes
     ----------
     base, weights : (rows, classes) arrays
-        The log odds without shifts, and the weight of each row with each class.
+        The log odds without shifts, and the weight of each row for each class.
     cells : (rows, terms) int64 array
-        The cells of every row, numbered over all terms.
-    spreads : mapping of site to (cells, cells) array
-        A root of the prior covariance of the cells of every term.
+        The cell of every row in every term, numbered over all terms.
+    spreads : mapping of name to (cells, cells) array
+        For every term, a root R of the prior covariance ``R Rᵀ`` of its cells.
     contrasts : (classes, columns) array
-        The meaning of the columns of z: the classes, or orthonormal contrasts of the classes that sum to 0.
+        What the columns of z stand for: the classes, or orthonormal contrasts of the classes, which sum to 0.
     """
 
     base: Floats
@@ -69,7 +69,7 @@ class Refit(ByFields):
     l2 : float
         Precision of the prior of every shift.
     strength : Strength or None
-        How the precision was chosen, if it was.
+        How the precision was chosen; None if it was given.
     fit : Fit
         Where the fit ended.
     design : Design
@@ -87,11 +87,11 @@ class Refit(ByFields):
 
     @property
     def in_time(self) -> bool:
-        """Whether the fit, and the choice of what it is penalised with, ended before the time limit."""
+        """Whether the fit, and the choice of the prior or penalty, ended before the time limit."""
         return self.fit.message != OUT_OF_TIME and (self.strength is None or self.strength.complete)
 
     def as_shifts(self, structure: Structure) -> Shifts:
-        """Return the rows and the Gaussian prior, whose precision must be above 0, of the refit of a structure."""
+        """Return the rows and the Gaussian prior of the refit, whose l2 must be above 0, given its structure."""
         design = self.design
         base = design.sums(self.potentials) - design.by_row(self.fit.shift)
         spreads = {
@@ -101,7 +101,7 @@ class Refit(ByFields):
         return Shifts(base, design.weights, design.cells.astype(np.int64), spreads, np.eye(design.n_classes))
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
-        """Return the refit with the order and the labels of its rows if statsmodels' results need them (l2 = 0)."""
+        """Return the refit, with the order and the labels of its rows if l2 is 0: statsmodels' results need them."""
         return replace(self, design=self.design.in_order_of(rows, index)) if self.l2 == 0 else self
 
     def diverging(self, vocabulary: Vocabulary) -> list[str]:
@@ -119,7 +119,7 @@ class Refit(ByFields):
         return found
 
     def facts(self) -> dict[str, Any]:
-        """Return further facts of the refit: none, unless it is smooth."""
+        """Return the facts that only some kinds of refits have; here there are none."""
         return {}
 
     def complaint(self, vocabulary: Vocabulary) -> str:
@@ -138,13 +138,13 @@ class Refit(ByFields):
             )
         if self.strength is not None and not self.strength.complete:
             return (
-                f"the refit has a prior that may be too strong: time_limit ended the search for its strength after "
+                f"the prior of the refit may be too strong: time_limit ended the search for its strength after "
                 f"{len(self.strength.tried)} values, and l2 is {self.l2:.4g}"
             )
         return ""
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers, those that they have in ``positions``."""
+        """Return the JSON form, in which variables are given by their numbers in ``positions``."""
         return {
             "l2": self.l2,
             "seconds": self.seconds,
@@ -186,9 +186,9 @@ def refit(
 ) -> Refit:
     """Maximise the conditional log likelihood over the potentials of a network, starting from its own.
 
-    ``Σ_t w_t ln P(c_t | x_t) - l2/2 Σ (ln φ - ln θ)²`` with ``P(c | x) ∝ Π φ``: every entry φ of the class's and its
-    children's tables has a Gaussian prior of precision l2 around the log of the network's θ. Entries without rows
-    stay at θ.
+    The objective is ``Σ_t w_t ln P(c_t | x_t) - l2/2 Σ (ln φ - ln θ)²`` with ``P(c | x) ∝ Π φ``: the log of every
+    entry φ of the tables of the class and its children has a Gaussian prior of precision l2 around ln θ, where θ is
+    the entry of the network. Entries without rows stay at θ.
 
     Parameters
     ----------
@@ -197,10 +197,10 @@ def refit(
     structure, tables
         The network.
     relearn : callable, optional
-        Takes a table of some rows and returns the network's tables as learned from these; needed with ``l2="auto"``
-        if ``tables`` were learned from the rows of ``table``.
+        Takes a table of some rows and returns the network's tables, learned again from these; needed with
+        ``l2="auto"`` if ``tables`` were learned from the rows of ``table``.
     l2 : float or "auto", default "auto"
-        Precision of the prior; 0 for none; ``"auto"``: by cross-validation.
+        Precision of the prior; 0 for no prior, ``"auto"`` for the choice of :func:`.choose_strength`.
     effort : Effort, optional
         Limits of the fit.
 
@@ -256,7 +256,7 @@ def check_max_iter(max_iter: Any) -> None:
 
 
 def blanket_counts(table: DiscreteTable, structure: Structure) -> Counts:
-    """Return the counts of the families that the class is part of; the table may lack other variables."""
+    """Return the counts of the families that contain the class; the table may lack the variables of others."""
     families = class_families(structure)
     return {name: family for name, family in count_families(table, _blanket(structure)).items() if name in families}
 
@@ -271,7 +271,7 @@ def same_counts(one: Counts, other: Counts) -> bool:
 
 
 def _blanket(structure: Structure) -> Structure:
-    """Return the class and its Markov blanket, the variables without the class in their family as roots."""
+    """Return the structure of the class and its Markov blanket; variables whose family lacks the class are roots."""
     families = class_families(structure)
     names = dict.fromkeys(name for features in families.values() for name in features)
     parents = {name: structure.parents[name] if name in families else () for name in (*names, structure.class_name)}

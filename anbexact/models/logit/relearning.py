@@ -12,7 +12,11 @@ from anbexact.tables.table import DiscreteTable
 
 
 def relearner(network: TableNetwork, table: DiscreteTable) -> Callable[[DiscreteTable], Tables] | None:
-    """Return how the tables are learned from rows, if they were learned from those of this table."""
+    """Return a function that learns the network's tables again from a table of rows.
+
+    None if the network's tables were not learned from the rows of this table. Where the rule of the network would
+    give zeros, which have no logarithm, the tables are posterior means.
+    """
     structure, estimation = network.structure, network.estimation
     if (
         network.counts is None

@@ -1,4 +1,4 @@
-"""The terms of a logistic regression as a list: all of them, or, of too many, those that rows show."""
+"""The terms of a logistic regression as a list: all of them or, if there are too many, those that occur in rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from anbexact.models.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
 
 MANY_COEFFICIENTS = 10_000_000
-"""Models with more coefficients list only those of terms that occur in the rows they were learned from or
-refitted to."""
+"""Maximum number of coefficients of a model that lists all its terms.
+
+Larger models list only the terms that occur in the rows from which they were learned or to which they were refitted.
+"""
 Cells = Mapping[tuple[Hashable, ...], npt.NDArray[np.int64]]
-"""By the features of a family, its observed cells: positions in the flattened array over them (last fastest)."""
+"""The observed cells of families, by their features: positions in the flattened array over these (last fastest)."""
 
 
 def cells_of_counts(counts: Counts, structure: Structure) -> Cells:
-    """Return the observed cells of the families that contain the class, over all classes."""
+    """Return the cells, over all classes, that were observed in the counts of the families that contain the class."""
     observed = {}
     for name, features in class_families(structure).items():
         family = counts[name]
@@ -44,7 +46,7 @@ def cells_of_design(design: Design) -> Cells:
 
 
 class TermList:
-    """The terms of a structure that are listed.
+    """The listed terms of a structure.
 
     Parameters
     ----------
@@ -52,7 +54,8 @@ class TermList:
     vocabulary : Vocabulary
         Names and states of its variables.
     sources : sequence of Cells
-        Of the rows that are to show a term if there are more than `MANY_COEFFICIENTS` coefficients.
+        Observed cells, which decide what is listed if there are more than `MANY_COEFFICIENTS` coefficients: a term
+        must occur in one of the sources.
     """
 
     def __init__(self, structure: Structure, vocabulary: Vocabulary, sources: Sequence[Cells]) -> None:
@@ -64,18 +67,18 @@ class TermList:
 
     @cached_property
     def n_parameters(self) -> int:
-        """Number of coefficients of all terms: terms times classes but the first."""
+        """Number of coefficients of all terms, listed or not: terms times classes other than the first."""
         return count_terms(self.sets, self._shape) * self.n_contrasts
 
     @cached_property
     def _positions(self) -> list[npt.NDArray[np.int64] | slice]:
-        """For every set, which of its terms are listed."""
+        """For every set, the positions of its listed terms."""
         if self.n_parameters <= MANY_COEFFICIENTS:
             return [slice(None)] * len(self.sets)
         if not self._sources:
             raise ValueError(
-                f"the model has {self.n_parameters:,} coefficients, too many to list, and there are no rows to say "
-                "which of them matter. predict_proba and to_classifier do not need them."
+                f"the model has {self.n_parameters:,} coefficients, too many to list, and there are no rows that "
+                "show which of them matter. predict_proba and to_classifier do not need them."
             )
         return [
             np.unique(np.concatenate([self._shown(of_set, source) for source in self._sources]))
@@ -108,7 +111,7 @@ class TermList:
         return variables, states
 
     def coefficients(self, potentials: Potentials) -> Floats:
-        """Return the coefficients of the listed terms, shape (terms, classes but the first)."""
+        """Return the coefficients of the listed terms, in nats, shape (terms, classes - 1)."""
         blocks = coefficients(potentials, self.sets)
         parts = [
             block.reshape(prod(block.shape[:-1]), self.n_contrasts)[positions]
@@ -117,7 +120,10 @@ class TermList:
         return np.concatenate(parts)
 
     def blocks(self, coefficients: Floats) -> list[Floats]:
-        """Return coefficients by set, each (*states but the first, classes - 1); those of terms not listed are 0."""
+        """Return coefficients by set, given those of the listed terms, (terms, classes - 1); others are 0.
+
+        Each has the shape (*states other than the first, classes - 1).
+        """
         found, start = [], 0
         for of_set, positions in zip(self.sets, self._positions, strict=True):
             sizes = [self._shape[name] - 1 for name in of_set]

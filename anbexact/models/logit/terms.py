@@ -19,11 +19,13 @@ import pandas as pd
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, Shape
 
 IndexSet = tuple[Hashable, ...]
+"""The features of a term, in the order of the vocabulary."""
 INTERCEPT = "(intercept)"
+"""The name of the term without features."""
 
 
 def index_sets(families: Collection[Sequence[Hashable]], features: Sequence[Hashable]) -> tuple[IndexSet, ...]:
-    """Return all subsets of the families, each once: smaller ones first, then in the order of the features."""
+    """Return all subsets of the families, each once: smaller ones first, then by the order of the features."""
     place = {name: j for j, name in enumerate(features)}
     found = {
         subset
@@ -57,10 +59,11 @@ def assignments(of_set: IndexSet, states: Mapping[Hashable, Sequence[Any]]) -> I
 
 
 def coefficients(potentials: Potentials, sets: Sequence[IndexSet]) -> list[Floats]:
-    """Return β_S for every S, shape (*states but the first, classes but the first).
+    """Return β_S for every S, in nats, shape (*states other than the first, classes - 1).
 
-    β_S is the sum, over the potentials with all of S among their features, of the alternating sum over T ⊆ S of the
-    log ratio at the state that f has on T and the first state elsewhere.
+    β_S^f is a sum over the potentials that have all of S among their features. Each adds
+    ``Σ_{T ⊆ S} (-1)^{|S| - |T|} r(f_T)``, where ``r(f_T)`` is its log ratio to the first class if the features in T
+    have the states of f, and all others their first state.
     """
     found: dict[IndexSet, Floats] = {}
     wanted = {frozenset(of_set): of_set for of_set in sets}
@@ -78,7 +81,10 @@ def coefficients(potentials: Potentials, sets: Sequence[IndexSet]) -> list[Float
 
 
 def _interactions(potential: Potential) -> Floats:
-    """Return the log ratios to the first class, every feature's axis replaced by differences to its first state."""
+    """Return log ratios to the first class, as differences from the first state along the axis of every feature.
+
+    Along each axis, the first entry stays the value at the first state.
+    """
     changes = potential.logs[..., 1:] - potential.logs[..., :1]
     for axis in range(len(potential.features)):
         moved = np.moveaxis(changes, axis, 0)
@@ -89,7 +95,10 @@ def _interactions(potential: Potential) -> Floats:
 def seen_terms(
     of_set: IndexSet, cells: npt.NDArray[np.int64], family: Sequence[Hashable], shape: Shape
 ) -> npt.NDArray[np.int64]:
-    """Return which terms of a set occur in the observed cells of a family that contains it: ascending positions."""
+    """Return the terms of a set that occur in the observed cells of a family which contains it.
+
+    They are given as ascending positions among the terms of the set.
+    """
     if not of_set:
         return np.zeros(min(len(cells), 1), dtype=np.int64)
     codes = dict(zip(family, np.unravel_index(cells, [shape[name] for name in family]), strict=True))

@@ -11,11 +11,15 @@ import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
 FIRST_RADIUS, LARGEST_RADIUS = 10.0, 1e6
+"""Radius of the first step, and the maximum radius."""
 POOR, FAIR, GOOD = 0.15, 0.25, 0.75
-"""Shares of the promised decrease. Up to the first, a step is not taken; below the second, the next one is shorter;
-above the third, it may be longer."""
+"""Shares of the promised decrease that decide what follows a step.
+
+A step that achieves no more than the first is not taken. The radius shrinks below the second, and may grow above the
+third.
+"""
 LEAST_DECREASE = 1e-12
-"""Share of the function's value below which its decrease is lost in rounding, so that the gradient decides alone."""
+"""Share of the function's value below which a decrease is lost in rounding, so that the gradient alone decides."""
 
 
 class Objective(Protocol):
@@ -25,16 +29,18 @@ class Objective(Protocol):
         """Return the function and its gradient."""
 
     def step(self, z: Vector, radius: float, tolerance: float) -> tuple[Vector, float, bool]:
-        """Return a step that decreases the quadratic model, the decrease, and whether the step ended at the radius.
+        """Return a step from z, the decrease of the quadratic model, and whether the step ended at the radius.
 
-        Unless the radius ends it, the gradient of the model after the step has a norm below the tolerance.
+        Unless it did, the gradient of the model after the step has a norm below the tolerance.
         """
 
 
 def minimise(
     objective: Objective, z: Vector, *, precision: float, max_iter: int, watch: Callable[[Vector], None]
 ) -> tuple[Vector, str]:
-    """Return a point where the gradient has a norm below ``precision``, or the last one reached, with the reason.
+    """Return a point where the norm of the gradient is below ``precision``, and an empty string.
+
+    If there is no such point within reach, return the last one, and the reason for stopping.
 
     Parameters
     ----------

@@ -341,7 +341,7 @@ class TestEquivalence:
         parents = {f"f{v}": ["c"] for v in range(5)} | {"f5": ["c", *(f"f{v}" for v in range(5))], "c": []}
         model = fit(random_problem(0, 6, max_arity=2), FixedStructureClassifier(parents)).to_logit()
         assert model.equivalence_report.count("parents of") == 6
-        assert model.equivalence_report.endswith("; and 4 pairs more")
+        assert model.equivalence_report.endswith("; and 4 more pairs")
 
 
 def n_probabilities(structure, arity):
@@ -399,7 +399,7 @@ class TestClosure:
         assert closed.closure.arcs == (("f0", "f1"),)
         assert (closed.closure.logit_parameters, closed.closure.network_parameters) == (0, 3)
         said = (
-            "1 arcs added (f0 -> f1): 0 coefficients more in the logistic regression, 3 probabilities more in the "
+            "1 arcs added (f0 -> f1): 0 more coefficients in the logistic regression, 3 more probabilities in the "
             "network"
         )
         assert str(closed.closure) == said
