@@ -1,7 +1,7 @@
-"""The curvature of Jeffreys' penalty, ½ ln |I|, of multinomial logistic regression.
+"""The curvature of Jeffreys' penalty, ½ ln |I|, for multinomial logistic regression.
 
-Arrays are as follows, for M distinct rows and d classes other than the first: ``totals`` (M,) the weight of the row,
-``p`` (M, d) its probabilities of these classes.
+There are M distinct rows x_t, and d classes other than the first. ``totals`` (M,) has the weights of the rows, and
+``p`` (M, d) their probabilities of these classes.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from anbexact._kernels.jit import inner, kernel
 
 @inner
 def _slopes_of_spread(total, p, slopes):
-    """Fill ``slopes[b]`` with the derivative of ``total · (diag(p) - p p')`` by the predictor of class b."""
+    """Fill ``slopes[b]``, (d, d), with the derivative of ``total · (diag(p) - p p')`` by the predictor of class b."""
     d = p.shape[0]
     for b in range(d):
         for a in range(d):
@@ -24,7 +24,7 @@ def _slopes_of_spread(total, p, slopes):
 
 @inner
 def _through(slopes, product, found):
-    """Fill ``found[b]`` with ``slopes[b] @ product``."""
+    """Fill ``found[b]``, (d, d), with ``slopes[b] @ product``."""
     d = product.shape[0]
     for b in range(d):
         for a in range(d):
@@ -39,10 +39,11 @@ def _through(slopes, product, found):
 def penalty_curvature(totals, p, products, curvature):
     """Fill ``curvature`` with minus the second derivatives of ½ ln |I| by the predictors of all rows and classes.
 
-    ``products`` (M, d, M, d) has the blocks ``H_tu = x_t' (I⁻¹) x_u`` of two rows, (d, d). With the information
-    ``I = Σ_t V_t ⊗ x_t x_t'`` and the slopes ``V_t^b`` of V_t by the predictor of class b in row t, the derivative by
-    the predictors of class b in row t and of class e in row u is ``½ tr(V_t^b H_tu V_u^e H_ut)``, minus
-    ``½ tr(H_tt V_t^be)`` if the rows are the same, where V_t^be is the second derivative of V_t.
+    ``products`` (M, d, M, d) has, for rows t and u, the block ``H_tu = (1 ⊗ x_t') I⁻¹ (1 ⊗ x_u)``, (d, d), where 1 is
+    the identity. The information is ``I = Σ_t V_t ⊗ x_t x_t'`` with ``V_t = totals_t · (diag(p_t) - p_t p_t')``. Let
+    V_t^b be the derivative of V_t by the predictor of class b in row t, and V_t^be its second derivative. The entry
+    for class b in row t and class e in row u is ``½ tr(V_t^b H_tu V_u^e H_ut)``, minus ``½ tr(H_tt V_t^be)`` if the
+    rows are the same.
 
     ``curvature`` has the shape of ``products``.
     """
@@ -54,7 +55,7 @@ def penalty_curvature(totals, p, products, curvature):
     crossed = np.empty(d)
     for t in range(n):
         for u in range(t + 1):
-            if d == 1:  # most models have two classes, and views of arrays would take most of the time
+            if d == 1:  # most models have two classes; slicing arrays would take most of the time there
                 product = products[t, 0, u, 0]
                 curvature[t, 0, u, 0] = 0.5 * slopes[t, 0, 0, 0] * slopes[u, 0, 0, 0] * product * product
                 curvature[u, 0, t, 0] = curvature[t, 0, u, 0]

@@ -1,30 +1,33 @@
 """Newton's method for the conditional likelihood of smooth shapes, in coordinates in which their prior is standard.
 
-The shifts of a term are ``δ = Q (scale · u)``, where Q has the eigenvectors of the term's prior precision and
-``scale²`` the inverses of its eigenvalues, so that the penalty is ``½ Σ u²``. Q is a Kronecker product of one matrix
-for every axis of the term. A coordinate is a *mode*.
+The shifts of a term are ``δ = Q (scale · u)``. The columns of Q are the eigenvectors of the term's prior precision,
+and ``scale²`` are the inverses of its eigenvalues, so that the penalty is ``½ Σ u²``. Q is the Kronecker product of
+one matrix for each axis of the term. A coordinate of u is a *mode*.
 
-Arrays are those of :mod:`anbexact._kernels.softmax`: M rows, F terms, K cells and as many modes, s classes, the last
-of which are impossible if there are fewer than a multiple of four; ``classes`` is their number without these.
-``columns`` (F, M) has for every term the cell of every row, numbered within the term. ``layout`` is a tuple of
+Arrays are those of :mod:`anbexact._kernels.softmax`, with M rows, F terms in place of families, K cells and as many
+modes, and s classes. Of these, ``classes`` are real; the others are impossible and make s a multiple of four.
+``columns`` (F, M) has, for every term, the cell of every row, numbered within the term. ``layout`` is a tuple of
 
-- ``first`` (F + 1,): the first cell of every term, and K;
-- ``axes`` (F + 1,): the number of the first axis of every term, and the number of axes;
-- ``sizes`` (A,) and ``at`` (A,): the cells along an axis, and where its matrix starts in ``bases``.
+- ``first`` (F + 1,): the first cell of every term, followed by K;
+- ``axes`` (F + 1,): the number of the first axis of every term, followed by the number A of all axes;
+- ``sizes`` (A,) and ``at`` (A,): the number of cells along an axis, and where its matrix starts in ``bases``.
 
 ``bases`` and ``turned`` are the matrices of all axes and their transposes, flattened. ``rows`` is the tuple of cells,
-columns, totals, weights, base and classes, ``prior`` that of layout, bases, turned and scale.
+columns, totals, weights, base and classes; ``prior`` is the tuple of layout, bases, turned and scale.
 
-A *factor* is what the conjugate gradients are preconditioned by: a tuple of
+A *factor* approximates the precision of the modes, and preconditions conjugate gradients. For every class, the modes
+about which the rows say most are taken together, and each of the others by itself. A factor is a tuple of
 
-- ``information`` (K, s): what the rows add to the precision 1 of every mode, taken by itself;
-- ``kept``: the modes of the first class, of the second, ... that have most of it, and ``ends`` (s + 1,), where those
-  of every class end; of two classes, the second has none, as its precision is that of the first;
-- ``lower``: the Cholesky factors of the precision of the kept modes of every class, transposed and flattened;
-- ``probability`` (M, s): the class probabilities where it was computed, and ``cost``, the additions that this took.
+- ``information`` (K, s): what the rows add to the precision of every mode by itself, which is 1 without rows;
+- ``kept``: the modes that are taken together, of the first class, then of the second, and so on;
+- ``ends`` (classes + 1,): 0, then where those of every class end in ``kept``. Of two classes, the second has none,
+  because its precision is the same as that of the first;
+- ``lower``: the Cholesky factors of the precision of the kept modes, by class, each transposed and flattened;
+- ``probability`` (M, s): the class probabilities for which the factor was computed;
+- ``cost``: the number of additions that this took.
 
-Between classes, the curvature ``p_c (1 - p_c) s / (s - 1)`` stands in for that of contrasts of classes. It is right
-for two classes, and where all s are equally probable.
+The curvature ``p_c (1 - p_c) n / (n - 1)`` of class c takes the place of the curvature of contrasts of the n classes.
+It is right for two classes, and where all classes are equally probable.
 """
 
 import math
@@ -37,31 +40,41 @@ from anbexact._kernels.softmax import add_curvature, add_diagonal, value_and_gra
 CONVERGED, UNFINISHED, STUCK = 0, 1, 2
 """Statuses of :func:`climb`."""
 LEAST = 0.1
-"""Information of a mode below which it is taken by itself in a factor."""
+"""Information up to which a mode is taken by itself in a factor: its precision is then close to 1 in any case."""
 MOST_KEPT = 1_000
 """Maximum number of modes of a class that are taken together in a factor."""
 FEWEST_PRODUCTS = 15
-"""Number of products for one step from which a new factor may pay."""
+"""Number of products with the Hessian for one step from which a new factor may pay.
+
+It is computed once these products take at least as long as the last factor did.
+"""
 MOST_PRODUCTS = 200
 """Maximum number of products with the Hessian for one step."""
 LOOSE = 0.1
-"""Share of the gradient that a step may leave over far from the maximum."""
+"""Share of the gradient that may remain after a step far from the maximum; near it, the share is smaller."""
 SURPLUS = 0.1
-"""Share of the decrement that ends the fit that a step may leave over."""
+"""A step may leave as much of the decrement as this share of the decrement at which the fit ends."""
 NEGLIGIBLE = 1e-14
 """Squared Newton decrement, as a share of the objective, at which rounding hides any further gain."""
 STALLED = 1e-10
-"""Squared Newton decrement, as a share of the objective, below which a fit ends if steps no longer lower it."""
+"""Squared Newton decrement, as a share of the objective, below which a fit ends once steps no longer quarter it.
+
+Far from rounding, Newton's method lowers it much faster so close to the maximum.
+"""
 ROWS_AT_ONCE = 256
+"""Number of rows in one product of matrices, so that the values of kept modes need not be stored for all rows."""
 A_CALL = 2_000.0
-"""Additions that take as long as a call of the linear algebra."""
+"""Number of additions that take as long as a call of the linear algebra."""
 DENSE = 8.0
-"""Additions of a dense product that take as long as one at scattered places."""
+"""Number of additions within a dense product that take as long as one addition at a scattered place."""
 
 
 @kernel
 def turn(layout, bases, values, spare):
-    """Multiply the values of every term, (K, s), by the matrices of its axes, in place."""
+    """Multiply the values of every term, (K, columns), by the matrices of its axes, in place.
+
+    ``spare`` is an array of at least as many entries.
+    """
     first, axes, sizes, at = layout
     flat = values.reshape(values.size)
     s = values.shape[1]
@@ -76,7 +89,7 @@ def turn(layout, bases, values, spare):
                 for i in range(m):
                     to = start + i * right
                     row = at[a] + i * m
-                    # Four columns at once stay in registers.
+                    # The sums of four columns at once stay in registers.
                     for r in range(0, right - 3, 4):
                         w, x, y, z = 0.0, 0.0, 0.0, 0.0
                         for j in range(m):
@@ -97,7 +110,7 @@ def turn(layout, bases, values, spare):
 
 @inner
 def _shifts(layout, bases, scale, modes, shift, spare):
-    """Fill ``shift`` (K, s), the shifts of the cells."""
+    """Fill ``shift`` (K, s) with the shifts of the cells, given the modes."""
     for k in range(modes.shape[0]):
         for c in range(modes.shape[1]):
             shift[k, c] = scale[k] * modes[k, c]
@@ -106,7 +119,7 @@ def _shifts(layout, bases, scale, modes, shift, spare):
 
 @inner
 def _centre(values, classes):
-    """Subtract the means over the classes."""
+    """Subtract from every cell's or mode's values their mean over the classes."""
     for k in range(values.shape[0]):
         mean = 0.0
         for c in range(classes):
@@ -118,6 +131,7 @@ def _centre(values, classes):
 
 @inner
 def _dot(one, other):
+    """Return the sum of the products of the entries."""
     total = 0.0
     for k in range(one.shape[0]):
         for c in range(one.shape[1]):
@@ -127,7 +141,7 @@ def _dot(one, other):
 
 @inner
 def _columns_of(layout, bases, scale, kept, f, begin, end):
-    """Return the columns of a term's ``Q scale`` for its modes ``kept[begin:end]``, (cells, modes)."""
+    """Return the columns of ``Q diag(scale)`` of term f for its modes ``kept[begin:end]``, (cells, modes)."""
     first, axes, sizes, at = layout
     size = first[f + 1] - first[f]
     found = np.empty((size, end - begin))
@@ -146,7 +160,10 @@ def _columns_of(layout, bases, scale, kept, f, begin, end):
 
 @inner
 def _precision(columns, curvature, layout, bases, scale, kept):
-    """Return the precision of the kept modes, given the curvature of every row by its predictor; and its cost."""
+    """Return the precision of the kept modes, and its cost, given the curvature of every row by its predictor.
+
+    It is summed over rows, or over the joint cells of each pair of terms, whichever takes less time.
+    """
     n_terms, n_rows = columns.shape
     n_kept = len(kept)
     begin = np.searchsorted(kept, layout[0])
@@ -191,7 +208,7 @@ def _precision(columns, curvature, layout, bases, scale, kept):
 
 @inner
 def _factor(rows, prior, probability):
-    """Return the factor where the class probabilities are these."""
+    """Return the factor for some class probabilities, (M, s)."""
     cells, columns, totals, _, _, classes = rows
     layout, bases, turned, scale = prior
     information = np.zeros((len(scale), probability.shape[1]))
@@ -231,9 +248,10 @@ def _factor(rows, prior, probability):
 
 @kernel
 def across(columns, curvature, layout, bases, turned, scale, kept):
-    """Return what rows of these curvatures add to the precision between all modes and some, (K, kept).
+    """Return what the rows add to the precision between all modes and the kept ones, (K, kept).
 
-    It is 0 for terms whose modes are all among these.
+    ``curvature`` (M,) is the curvature of every row by its predictor. Entries of terms all of whose modes are kept
+    stay 0, because nothing needs them.
     """
     first = layout[0]
     begin = np.searchsorted(kept, first)
@@ -258,7 +276,10 @@ def across(columns, curvature, layout, bases, turned, scale, kept):
 
 @inner
 def _solve(factor, classes, gradient, found):
-    """Fill ``found`` (K, s), the inverse of a factor's precision times a gradient that sums to 0 over the classes."""
+    """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient.
+
+    Both sum to 0 over the classes.
+    """
     information, kept, ends, lower, _, _ = factor
     n_different = 1 if classes == 2 else classes
     size = 0
@@ -288,7 +309,10 @@ def _solve(factor, classes, gradient, found):
 
 @inner
 def _evaluate(rows, prior, modes, probability, ascent, spare):
-    """Return the log likelihood and the penalised one; fill the probabilities, and the gradient of the latter."""
+    """Return the log likelihood, without and with the penalty, in nats.
+
+    Fill ``probability``, and ``ascent`` with the gradient of the penalised log likelihood by the modes.
+    """
     cells, _, totals, weights, base, classes = rows
     layout, bases, turned, scale = prior
     shift = np.empty(modes.shape)
@@ -305,7 +329,10 @@ def _evaluate(rows, prior, modes, probability, ascent, spare):
 
 @inner
 def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
-    """Return the Newton step by preconditioned conjugate gradients, and how many products it took."""
+    """Return the Newton step, by preconditioned conjugate gradients, and how many products with the Hessian it took.
+
+    The step ends as soon as no more than ``enough`` of the decrement can remain.
+    """
     cells, _, totals, _, _, classes = rows
     layout, bases, turned, scale = prior
     step, product, shift, z = (
@@ -349,15 +376,18 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
 
 @kernel
 def climb(rows, prior, modes, factor, precision, most, before):
-    """Climb from ``modes`` (K, s), which receive where the climb ended; return what is known there.
+    """Maximise the penalised log likelihood from ``modes`` (K, s), which are overwritten with the end of the climb.
 
-    Parameters beyond those above: ``factor``, which is computed here if it has no entries; ``precision``, the squared
-    Newton decrement per unit of weight at the end; ``most``, the maximum number of steps; ``before``, the decrement
-    of the last step of the call before, or infinity.
+    ``factor`` is computed here if it has no entries. ``precision`` is the squared Newton decrement per unit of weight
+    at which the climb ends, and ``most`` the maximum number of steps. ``before`` is the decrement of the last step of
+    the previous call, or infinity.
 
-    Returned are the status (`UNFINISHED` if there were ``most`` steps, `STUCK` if rounding hides any gain), the
-    number of steps, the decrement of the last one, the log likelihood, the penalised one, the gradient of the latter
-    by the modes, and the factor that was used last.
+    Return
+
+    - the status: `CONVERGED`, `UNFINISHED` after ``most`` steps, or `STUCK` if no part of a step brings a gain;
+    - the number of steps, and the decrement of the last one;
+    - the log likelihood without and with the penalty, in nats, and the gradient of the latter by the modes;
+    - the factor that was used last.
     """
     cells, _, totals, _, base, _ = rows
     weight = max(totals.sum(), 1e-300)
