@@ -22,19 +22,19 @@ from anbexact.models.smooth.modes import NO_FACTOR, Factor, Modes
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
 
 RIDGE = 1e-3
-"""Precision of the Gaussian prior of every cell, without which the constants of terms would not be identified."""
+"""Default precision of the Gaussian prior of every shift, without which constants of terms are not identified."""
 PRECISION = 1e-20
-"""Squared Newton decrement per unit of weight at the end of a fit."""
+"""Squared Newton decrement, in nats per unit of weight, at which a fit ends."""
 MAX_ITER = 100
+"""Maximum number of Newton steps."""
 WORK = 20_000_000
-"""Work of one pass over the rows from which the clock is looked at after every step."""
+"""Work of one pass over the rows above which the clock is looked at after every step."""
 WHOLE_AT_END = 3e10
-"""Maximum number of floating-point operations for a dense curvature at the end, from which standard errors follow."""
+"""Maximum number of floating-point operations for an exact curvature at the maximum, which gives standard errors."""
 DENSE_CELLS = 2_500
-"""Maximum number of cells for which the curvature of two classes may be a dense matrix even if that exceeds the
-budget."""
+"""Maximum number of cells for which the curvature of two classes may be dense even if that exceeds the budget."""
 MOST_OCCUPIED = 0.9
-"""Share of cells that have rows above which eliminating the other cells does not pay."""
+"""Share of cells with rows above which eliminating the other cells does not pay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class SmoothProblem:
     ----------
     terms : tuple of SmoothTerm
     cells : (rows, terms) int32
-        Ascending: those of a term follow those of the term before.
+        The cell of every row in every term. Cells are numbered over all terms, one term after the other.
     weights : (rows, classes) float64
-        Weight of the rows with every class.
+        Weight of the rows for every class.
     base : (rows, classes) float64
-        Log odds, up to a function of the row, where all shifts are 0.
+        Log odds if all shifts are 0, up to a function of the row.
     ridge : float
         Precision of the prior of every shift.
     """
@@ -72,12 +72,12 @@ class SmoothProblem:
 
     @property
     def blocks(self) -> list[slice]:
-        """The cells of every term."""
+        """The range of cells of every term."""
         return [term.cells for term in self.terms]
 
     @property
     def pass_work(self) -> int:
-        """The work of one pass over the rows: distinct rows times terms times classes."""
+        """The work of one pass over the rows: number of distinct rows times terms times classes."""
         return len(self.weights) * len(self.terms) * self.n_classes
 
     @cached_property
@@ -89,7 +89,7 @@ class SmoothProblem:
         return self.cells, columns, totals, weights, base, self.n_classes
 
     def weighted(self, weights: Floats) -> SmoothProblem:
-        """Return the problem with other weights of the rows."""
+        """Return the problem with other weights, and without the rows whose weights are all 0."""
         kept = weights.any(axis=1)
         return replace(self, cells=self.cells[kept], weights=weights[kept], base=self.base[kept])
 
@@ -105,7 +105,7 @@ class SmoothProblem:
 
 
 def smooth_problem(design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE) -> SmoothProblem:
-    """Return the rows of a design as cells of terms; the shifts are added to ``base``, (rows, classes)."""
+    """Return the problem of a design's rows, whose log odds without shifts are ``base``, (rows, classes)."""
     return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge)
 
 
@@ -124,28 +124,29 @@ def smooth_fit(
     ``S_k`` are the penalties of :attr:`~anbexact.models.smooth.terms.SmoothTerm.penalties`, the same for every class,
     so that no class is a reference (``docs/guides/smooth-shapes.md`` has the formulas). The ridge applies to all
     cells, including the intercept; shifts sum to 0 over the classes. The objective is strictly concave and has one
-    maximum, which Newton's method with a line search finds from any start. Steps are found by preconditioned
-    conjugate gradients in the eigenvectors of the penalties: see :mod:`anbexact._kernels.smooth`.
+    maximum, which Newton's method with a line search finds from any start. Its steps are computed by preconditioned
+    conjugate gradients, in coordinates along the eigenvectors of the penalties: see :mod:`anbexact._kernels.smooth`.
 
     Parameters
     ----------
     problem : SmoothProblem
     strengths : mapping
-        τ_k by kind; kinds that are not named have none.
+        τ_k by kind; kinds that are not named are not penalised.
     start : (cells, classes) array, optional
+        Shifts from which the fit starts; by default, zeros.
     near : Factor, optional
-        That of a fit of the same terms with the same strengths to other rows; it is used until computing a new one is
+        The factor of a fit to other rows with the same terms and strengths; it is used until computing a new one is
         quicker.
     precision : float
         Squared Newton decrement per unit of weight at which the fit ends.
     max_iter : int, default 100
-        Most Newton steps.
+        Maximum number of Newton steps.
     deadline : Deadline, optional
 
     Returns
     -------
     Fit, Factor
-        The end of the fit, and what its last steps were preconditioned by.
+        Where the fit ended, and the factor that preconditioned its last steps.
     """
     s = problem.n_classes
     modes = near.modes if near else Modes.of(problem.terms, strengths, problem.ridge)
@@ -184,19 +185,19 @@ def smooth_fit(
 
 
 def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats) -> Curvature:
-    """Return minus the Hessian of the penalised log likelihood: dense, unless that would take long."""
+    """Return minus the Hessian of the penalised log likelihood: exact, unless that would take long."""
     return curvature_at(
         problem, problem.precisions(strengths), softmax(problem.predictors(shift), axis=1), WHOLE_AT_END
     )
 
 
 def curvature_at(problem: Gridded, precisions: Sequence[Floats], p: Floats, budget: float) -> Curvature:
-    """Return minus the Hessian where the class probabilities are p (rows, classes).
+    """Return minus the Hessian for class probabilities p, (rows, classes).
 
-    The curvature is one matrix, by cells or in the space of the rows, if this takes at most ``budget`` floating-point
-    operations. For two classes and at most `DENSE_CELLS` cells, it may be one matrix by cells beyond the budget.
-    Otherwise, it is in blocks. If at least a tenth of the cells have no rows, these are eliminated first, unless the
-    curvature is found in the space of the rows.
+    The curvature is exact, in the space of the cells or in the space of the rows, if this takes at most ``budget``
+    floating-point operations. For two classes and at most `DENSE_CELLS` cells, it may be exact in the space of the
+    cells beyond the budget. Otherwise, it is approximated by blocks. If at least a tenth of the cells have no rows,
+    these are eliminated first, unless the curvature is computed in the space of the rows.
     """
     n, s = problem.weights.shape
     kept = occupied(problem)
@@ -211,7 +212,7 @@ def curvature_at(problem: Gridded, precisions: Sequence[Floats], p: Floats, budg
 def _cheapest(
     n_rows: int, n_cells: int, n_classes: int, budget: float
 ) -> type[DenseCurvature | RowCurvature | BlockCurvature]:
-    """Return the form for a problem of this size."""
+    """Return the class of the curvature that suits a problem of this size; see :func:`curvature_at`."""
     whole = (n_cells * (n_classes - 1)) ** 3 / 3
     by_rows = 3.0 * n_classes * n_rows**3 + n_rows**2 * n_cells
     if whole <= min(by_rows, budget) or (n_classes == 2 and n_cells <= DENSE_CELLS and whole <= by_rows):

@@ -1,4 +1,4 @@
-"""The weighted functional ANOVA of a sum of terms: effects without any part that depends on fewer features."""
+"""The weighted functional ANOVA of a sum of terms: effects that contain no part which depends on fewer features."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.smooth.terms import SmoothTerm
 
 MOST_CELLS = 10_000
-"""Maximum number of cells, over all effects of a term's features, for which effects without a term of their own are
-separated."""
+"""Maximum number of cells of all effects of a term's features for which every subset of these has an effect.
+
+Of larger terms, only subsets that have a term of their own have effects.
+"""
 ZERO_EIGENVALUE = 1e-10
-"""Share of the largest eigenvalue below which an eigenvalue is taken as 0."""
+"""Share of the largest eigenvalue up to which an eigenvalue counts as 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,7 @@ class Effect:
     weight : (*groups) float64
         Weight of the rows in every cell.
     parts : mapping of int to (cells, cells of the term) float64
-        By the position of a term, the matrix that maps its shifts to their contribution.
+        For positions of terms, the matrix that maps the shifts of the term to what they contribute to the effect.
     """
 
     features: tuple[Hashable, ...]
@@ -47,7 +49,7 @@ class Effect:
 
 
 def effects(terms: Sequence[SmoothTerm], states: Mapping[Hashable, Positions], weights: Floats) -> tuple[Effect, ...]:
-    """Return the effects, whose sum is that of the terms up to a constant, each without parts of fewer features.
+    """Return effects that have the same sum as the terms, up to a constant, each without parts of fewer features.
 
     The effects f_u, u a set of features, are the functional ANOVA weighted by the rows: for every u, every feature i
     in u and all groups of the others, ``Σ_{x_i} w_u(x_u) f_u(x_u) = 0``, where w_u is the weight of the rows with the
@@ -55,15 +57,15 @@ def effects(terms: Sequence[SmoothTerm], states: Mapping[Hashable, Positions], w
     rows, this decomposition is unique, and does not depend on the order of the features. Otherwise, it is the limit
     in which all cells without rows have the same weight, which goes to 0.
 
-    Effects have the features of the terms and of all subsets of these, with the intervals of the term, or the common
-    refinement of several. The subsets of a term are only those that have a term if there would be more than
-    `MOST_CELLS` cells in all.
+    Every term has an effect, and so has every subset of its features unless their cells would be more than
+    `MOST_CELLS` in all. The groups of an effect are those of its term, or the common refinement of several terms.
 
     Parameters
     ----------
     terms : sequence of SmoothTerm
-        The intercept, which is left out, and others; every feature has a term of its own.
+        The terms, including the intercept, which has no effect; every feature has a term of its own.
     states : mapping of feature to (rows,) int64
+        The state of every feature in every row.
     weights : (rows,) float64
 
     References
@@ -84,7 +86,7 @@ def effects(terms: Sequence[SmoothTerm], states: Mapping[Hashable, Positions], w
 
 
 def _sets(terms: Sequence[SmoothTerm]) -> Iterator[tuple[Hashable, ...]]:
-    """Yield the features of the effects: those of the terms, then other subsets of them, small ones first."""
+    """Yield the features of every effect: first those of the terms, then their other subsets, small ones first."""
     own = [term.features for term in terms if term.axes]
     yield from own
     known = set(map(frozenset, own))
@@ -103,7 +105,7 @@ def _made(
     states: Mapping[Hashable, Positions],
     weights: Floats,
 ) -> Effect:
-    """Return an effect of these features that consists of the shifts of their own term only."""
+    """Return an effect of these features to which only the term of just these features has contributed so far."""
     above = [term for term in terms if set(features) <= set(term.features)]
     groups = []
     for name in features:
@@ -123,9 +125,9 @@ def _made(
 def _parted(
     effect: Effect, smaller: Sequence[frozenset[Hashable]]
 ) -> Iterator[tuple[frozenset[Hashable], dict[int, Floats]]]:
-    """Remove the part of an effect that depends on fewer features, and return it by these features.
+    """Remove the part of an effect that depends on fewer features, and return it, split by these features.
 
-    It is the projection, weighted by the rows, on the sums of functions of the ``smaller`` sets. Each of these
+    This part is the projection, weighted by the rows, on sums of functions of the ``smaller`` sets. Each of these
     functions is a sum of products of contrasts between groups, with one contrast for every feature of the set.
     """
     bases = [_product(effect, of_set) for of_set in smaller]
@@ -142,8 +144,8 @@ def _parted(
 def _projection(basis: Floats, weight: Floats) -> Floats:
     """Return the matrix that maps functions to coefficients of their weighted projection, shape (columns, cells).
 
-    The columns of the basis are independent. Cells of positive weight determine the coefficients; those that they
-    leave open are determined by the cells of weight 0.
+    The columns of the basis are linearly independent. Cells of positive weight determine the coefficients as far as
+    they can; whatever they leave open is determined by the cells of weight 0.
     """
     seen = weight > 0
     root = np.sqrt(weight[seen])[:, None]
@@ -159,7 +161,7 @@ def _projection(basis: Floats, weight: Floats) -> Floats:
 
 
 def _left_inverse(matrix: Floats) -> Floats:
-    """Return the pseudo-inverse of a matrix whose columns are independent."""
+    """Return the pseudo-inverse of a matrix whose columns are linearly independent."""
     orthogonal, triangle = np.linalg.qr(matrix)
     return np.asarray(solve_triangular(triangle, orthogonal.T))
 
@@ -174,9 +176,9 @@ def _product(effect: Effect, of_set: frozenset[Hashable]) -> Floats:
 
 
 def _spread(matrix: Floats, source: Effect, target: Effect) -> Floats:
-    """Return the rows of a matrix, one for every cell of the source, for the cells of a target with finer groups.
+    """Return a matrix with a row for every cell of the target, given one with a row for every cell of the source.
 
-    If the target lacks a feature, the rows must be the same for all groups of that feature.
+    The target has finer groups. If it lacks a feature, rows must be the same for all groups of that feature.
     """
     positions = []
     for name, groups in zip(source.features, source.groups, strict=True):

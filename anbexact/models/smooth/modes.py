@@ -1,4 +1,4 @@
-"""Coordinates of the shifts in which the prior is standard normal, and the precision of the posterior in these."""
+"""Coordinates of the shifts in which the prior is standard normal, and the posterior precision in them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from anbexact.models.smooth.terms import SmoothTerm, Strengths
 
 Numbers = npt.NDArray[np.int64]
 Layout = tuple[Numbers, Numbers, Numbers, Numbers]
+"""The ``layout`` of :mod:`anbexact._kernels.smooth`."""
 Arrays = tuple[Floats, Numbers, Numbers, Floats, Floats, float]
+"""A factor as :mod:`anbexact._kernels.smooth` describes it."""
 NONE = np.zeros(0, dtype=np.int64)
 NO_FACTOR: Arrays = (np.zeros((0, 0)), NONE, NONE, np.zeros(0), np.zeros((0, 0)), 0.0)
-"""What a fit starts with that is not given another one's."""
+"""The factor of a fit that is given no other one: without entries, so that the fit computes its own."""
 
 
 def strength_of(strengths: Strengths, kind: str, feature: Hashable) -> float:
-    """Return the strength of a kind of penalty along the axis of a feature."""
+    """Return the strength of a kind of penalty along the axis of a feature; 0 if it is not named."""
     strength = strengths.get(kind, 0.0)
     return strength.get(feature, 0.0) if isinstance(strength, Mapping) else strength
 
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """The eigenvectors of the prior precision of every term; shifts are ``δ = Q (scale · u)``.
+    """The eigenvectors Q of the prior precision of every term, and their scale, for shifts ``δ = Q (scale · u)``.
 
     Attributes
     ----------
@@ -77,28 +79,33 @@ class Modes:
 
     @property
     def prior(self) -> tuple[Layout, Floats, Floats, Floats]:
-        """The modes as kernels take them."""
+        """Layout, bases, turned and scale, as the kernels take them."""
         return self.layout, self.bases, self.turned, self.scale
 
     def of_shifts(self, shift: Floats) -> Floats:
-        """Return the values of the modes, (modes, classes), given shifts of the cells, (cells, classes)."""
+        """Return the values u of the modes, (modes, classes), given shifts of the cells, (cells, classes)."""
         return self._turned(self.turned, shift) / self.scale[:, None]
 
     def shifts(self, modes: Floats) -> Floats:
-        """Return the shifts of the cells, (cells, classes)."""
+        """Return the shifts of the cells, (cells, classes), given the values of the modes, (modes, classes)."""
         return self._turned(self.bases, self.scale[:, None] * modes)
 
     def by_shifts(self, gradient: Floats) -> Floats:
-        """Return the gradient by the shifts of a function whose gradient by the modes is given."""
+        """Return the gradient of a function by the shifts, (cells, classes), given its gradient by the modes."""
         return self._turned(self.bases, gradient / self.scale[:, None])
 
     def _turned(self, bases: Floats, values: Floats) -> Floats:
+        """Return the product of the terms' matrices, given by those of their axes, and values, (cells, columns)."""
         found = np.array(values, order="C")
         turn(self.layout, bases, found, np.empty(found.size))
         return found
 
     def roughness(self, term: SmoothTerm, place: int) -> dict[str, Floats]:
-        """Return the quadratic forms of a term's roughness by kind in its modes, (size, size), or their diagonals."""
+        """Return, by kind, the quadratic form of a term's roughness as a function of its modes.
+
+        Its shape is (size, size) for a term of one feature. Forms of interactions are diagonal, so that only their
+        diagonal, (size,), is returned.
+        """
         scale = self.scale[term.cells]
         if len(term.axes) == 1:
             start = self.layout[3][self.layout[1][place]]
@@ -109,7 +116,7 @@ class Modes:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """The precision of the posterior near a point: whole for the modes that rows determine, alone for the others.
+    """The posterior precision of the modes near a point; modes about which the rows say little are independent in it.
 
     Attributes
     ----------
@@ -122,11 +129,12 @@ class Factor:
     arrays: Arrays
 
     def gained(self, columns: npt.NDArray[np.int32], totals: Floats) -> list[Floats]:
-        """Return for every term the variances that the rows take away, summed over orthonormal contrasts of classes.
+        """Return, for every term, by how much the rows reduce the variances of its modes.
 
-        In the modes, the prior's covariance minus the posterior's: (size, size) for a term of one feature, and the
-        diagonal, (size,), for the others. A mode that is not kept is taken together with the kept ones, but not with
-        others that are not; of three or more classes, each is taken by itself.
+        This is the prior covariance of the modes minus the posterior covariance, summed over orthonormal contrasts of
+        the classes: (size, size) for a term of one feature, and the diagonal, (size,), for other terms. It is an
+        approximation: modes that are not kept count as dependent on the kept ones, but not on each other, and each of
+        three or more classes is taken by itself.
 
         Parameters
         ----------
@@ -145,7 +153,7 @@ class Factor:
             curvature = s / (s - 1) * totals * p[:, c] * (1 - p[:, c])
             between = across(columns, curvature, *modes.prior, own)
             explained = solve_triangular(upper, between.T, trans=1, check_finite=False) if len(own) else between.T
-            # What the rows add to the precision of a mode, less what the kept modes explain of that
+            # What the rows add to the precision of a mode, less what the kept modes explain of it.
             added = np.maximum(information[:, c] - np.einsum("ij,ij->j", explained, explained), 0.0)
             gained = added / (1 + added)
             covariance = dpotri(upper, lower=0)[0] if len(own) else upper

@@ -1,4 +1,4 @@
-"""Networks on finer intervals: the same distribution, with states for shapes to be fitted on."""
+"""Networks on finer intervals: the same class posterior, with enough states to fit shapes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from anbexact.tables.cuts import Cuts, cut_codes, interval_names
 from anbexact.tables.cuts.cuts import midpoint
 
 INTERVALS = 32
-"""Intervals that a column is refined to by default, as measured in ``docs/guides/smooth-shapes.md``."""
+"""Default number of intervals of a refined column; ``docs/guides/smooth-shapes.md`` compares numbers."""
 MOST_ENTRIES = 4_000_000
-"""Maximum number of entries of a conditional table; columns of larger ones are refined less."""
+"""Maximum number of entries of a conditional table, which columns are refined less not to exceed."""
 
 
 def check_intervals(intervals: Any) -> int:
@@ -31,22 +31,22 @@ def check_intervals(intervals: Any) -> int:
 
 
 def refined_cuts(cuts: Cuts, values: Floats, weights: Floats, intervals: int) -> Cuts:
-    """Return the cuts with more between them, so that intervals have about ``1 / intervals`` of the weight each.
+    """Return the cuts with more between them, so that each interval has about ``1 / intervals`` of the weight.
 
-    Every interval of share w is cut into ``round(w · intervals)`` parts of equal weight, as far as its distinct
-    values allow; a cut lies halfway between two of them.
+    An interval with the share w of the weight is cut into ``round(w · intervals)`` parts of equal weight, as far as
+    its distinct values allow. A cut lies halfway between two of these.
 
     Parameters
     ----------
     cuts : float64 array
         Increasing cuts, all of which stay.
     values, weights : (rows,) float64
-        Without missing cells.
+        Values without missing cells, and the weights of their rows.
     intervals : int
     """
     order = np.argsort(values, kind="stable")
     values, below = values[order], np.cumsum(weights[order])
-    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values except the last value
+    ends = np.flatnonzero(values[1:] != values[:-1])  # the last row of every value but the largest
     if not len(ends) or below[-1] <= 0:
         return cuts
     codes = cut_codes(values, cuts)
@@ -68,17 +68,17 @@ def refined_cuts(cuts: Cuts, values: Floats, weights: Floats, intervals: int) ->
 def refined_network(
     network: TableNetwork, columns: Mapping[Hashable, tuple[Floats, Floats]], intervals: int
 ) -> TableNetwork:
-    """Return the network on finer intervals: the probability of an interval is shared out among its parts.
+    """Return the network on finer intervals, with the probability of an interval divided among its parts.
 
-    ``P(x | parents)`` of a part is that of its interval times the part's share of the interval's weight, whatever the
-    parents, so that the class posterior stays as it is. Where a table would have more than `MOST_ENTRIES` entries,
-    the columns of its family are refined less.
+    ``P(x | parents)`` of a part is the probability of its interval times its share of the interval's weight. The
+    share does not depend on the parents, so that the class posterior does not change. Where a table would have more
+    than `MOST_ENTRIES` entries, the columns of its family are refined less.
 
     Parameters
     ----------
     network : TableNetwork
     columns : mapping of column to (values, weights)
-        Those that were cut, missing cells left out.
+        The columns that were cut, without missing cells.
     intervals : int
         The number of intervals of equal weight that a column would have without its learned cut points.
     """
@@ -108,7 +108,7 @@ def refined_network(
 
 
 def _shares(cuts: Cuts, of_part: npt.NDArray[np.intp], values: Floats, weights: Floats) -> Floats:
-    """Return the share of every part in the weight of its interval; equal shares where there are no rows."""
+    """Return the share of every part of the weight of its interval; shares are equal in intervals without rows."""
     own = np.bincount(cut_codes(values, cuts), weights, minlength=len(cuts) + 1)
     total = np.bincount(of_part, own)
     count = np.bincount(of_part)

@@ -1,4 +1,4 @@
-"""Refit a network's class posterior with shapes that follow the order of states."""
+"""The refit of a network's class posterior with shapes that follow the order of states."""
 
 from __future__ import annotations
 
@@ -48,13 +48,16 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
-"""How the strengths can be chosen; ``docs/guides/smooth-shapes.md`` compares them."""
+"""The rules that choose strengths; ``docs/guides/smooth-shapes.md`` compares them."""
 FEW_UNKNOWNS = 1_000
-"""Maximum number of unknowns for which strengths are chosen on the grids of the refit itself."""
+"""Maximum number of unknowns for which a rule chooses strengths on the grids of the refit itself.
+
+With more, it uses coarser grids of interactions, on which fits are quicker.
+"""
 STIFF = 1e6
-"""The largest strength; no shape is left at it."""
+"""Maximum strength of a penalty. It leaves no shape, and far above it the curvature is singular in floating point."""
 PAIR, LARGER = 5, 3
-"""Maximum number of groups on an axis of a coarser grid: for interactions of two features, and of more."""
+"""Maximum numbers of groups on an axis of a coarser grid, for interactions of two features and of three or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +69,15 @@ class SmoothRefit(Refit):
     smoothness : Smoothness
         The strengths of the penalties, and how they were chosen.
     problem : SmoothProblem
-        The rows as cells of the terms. Its base has the log odds to which shapes are shrunk; ``fit.shift`` is added
-        to these.
+        The rows as cells of the terms. Its ``base`` has the log odds to which shapes are shrunk, and ``fit.shift`` is
+        added to them.
     shift : (cells, classes) array
-        The total that each cell of the terms adds to the log odds; sums to 0 over the classes.
+        What each cell of the terms adds to the log odds in all; it sums to 0 over the classes.
 
-    The others are those of :class:`~anbexact.models.logit.refit.Refit`; ``design`` has the rows as cells of the
-    network's families.
+    Notes
+    -----
+    All other attributes are those of :class:`~anbexact.models.logit.refit.Refit`; the cells of ``design`` are those
+    of the network's families.
     """
 
     smoothness: Smoothness
@@ -81,9 +86,11 @@ class SmoothRefit(Refit):
 
     @property
     def in_time(self) -> bool:
+        """Whether the fit, and the choice of the strengths, ended before the time limit."""
         return super().in_time and self.smoothness.complete
 
     def as_shifts(self, structure: Structure) -> Shifts:
+        """Return the rows, and the Gaussian prior that corresponds to the penalty."""
         problem = self.problem
         roots = [np.linalg.inv(np.linalg.cholesky(own)).T for own in problem.precisions(self.smoothness.strengths)]
         names = [f"shifts of {', '.join(map(str, term.features))}" for term in problem.terms]
@@ -103,21 +110,21 @@ class SmoothRefit(Refit):
         return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
     def facts(self) -> dict[str, Any]:
-        """Return the strengths, and the effective degrees of freedom, which can take as long as the fit."""
+        """Return the strengths, and a function for the effective degrees of freedom, which takes as long as a fit."""
         strengths = self.smoothness.settings
         return {"smoothing": strengths, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
 
     def complaint(self, vocabulary: Any) -> str:
-        """Return why the fit is not the one that was asked for; empty if it is."""
+        """Return the reason why the fit is not as requested; empty if it is."""
         if self.fit.converged and not self.smoothness.complete:
             return (
-                "the smooth refit has strengths of smoothing that may be too weak or too strong: time_limit ended "
-                f"the search for them after {self.smoothness.rounds} rounds"
+                "the strengths of smoothing of the refit may be too weak or too strong: time_limit ended the search "
+                f"for them after {self.smoothness.rounds} rounds"
             )
         return super().complaint(vocabulary)
 
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
-        """Return the JSON form, in which variables are numbers, those that they have in ``positions``."""
+        """Return the JSON form, in which variables are given by their numbers in ``positions``."""
         smoothness = self.smoothness
         return {
             **super().to_dict(positions),
@@ -183,9 +190,9 @@ class SmoothRefit(Refit):
 
 
 def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
-    """Refuse values that are not strengths of smoothing; return a number as the strength of all first differences.
+    """Return strengths as a mapping by kind, or the name of a rule; refuse anything else.
 
-    Strengths above `STIFF` are lowered to it: no shape is left there, and far above it the curvature is singular.
+    A number is the strength of all first differences. Strengths above `STIFF` are lowered to it.
     """
     if smooth is None or (isinstance(smooth, str) and smooth in RULES):
         return smooth
@@ -200,8 +207,8 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
     if not valid or not set(given) <= {*KINDS, "centre"}:
         raise ValueError(
             f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
-            f"some of {', '.join(map(repr, KINDS))} to such numbers, or to such numbers by feature, and of "
-            f"'centre' to a number from 0 to 1, not {smooth!r}"
+            f"some of {', '.join(map(repr, KINDS))} to such numbers, or to mappings of features to such numbers, "
+            f"and of 'centre' to a number from 0 to 1, not {smooth!r}"
         )
     if isinstance(centre, Mapping) or centre > 1:
         raise ValueError(f"the centre of smooth must be a number from 0 to 1, not {centre!r}")
@@ -214,7 +221,7 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
 
 
 def check_ridge(l2: Any) -> float:
-    """Return the ridge that is added to a penalty; refuse 0, for which constants of terms are not identified."""
+    """Return the ridge that is added to the penalty; refuse 0, with which constants of terms are not identified."""
     ridge = check_l2(l2)
     if isinstance(ridge, str):
         return RIDGE
@@ -242,8 +249,9 @@ def smooth_refit(
 ) -> SmoothRefit:
     """Maximise the conditional log likelihood of a network's rows, less a penalty on the roughness of its terms.
 
-    ``ln P(c | x) = Σ_T f_T(x_T, c) + a function of x``, over the intercept, every feature of the families that the
-    class is part of, and the interactions of these families. See :func:`~anbexact.models.smooth.fit.smooth_fit`.
+    ``ln P(c | x) = Σ_T f_T(x_T, c) + a function of x``, where the terms T are the intercept, every feature of the
+    families that contain the class, and interactions within these families. See
+    :func:`~anbexact.models.smooth.fit.smooth_fit`.
 
     Parameters
     ----------
@@ -252,13 +260,14 @@ def smooth_refit(
     network : TableNetwork
         The network; the part of its potentials that does not affect the class posterior is kept.
     smooth : {"auto", "evidence", "cv"} or mapping
-        How strengths are chosen, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is the
-        share of the log odds of naive Bayes to which shapes are shrunk.
+        The rule that chooses strengths, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is
+        the share of the log odds of naive Bayes to which shapes are shrunk.
     interactions : {"families", "pairs", "none"}
+        See :data:`~anbexact.models.smooth.terms.INTERACTIONS`.
     ordered : collection
-        Features with an order, in addition to those that were cut and those of numbers.
+        Features whose states have an order, in addition to those that were cut and those with numbers as states.
     ridge : float
-        Precision of the prior of every cell, in addition to the penalty.
+        Precision of the prior of every shift, in addition to the penalty.
     effort : Effort, optional
         The limits of the fit; 100 iterations by default.
     """
@@ -303,7 +312,7 @@ def smooth_refit(
 
 
 def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
-    """Refuse strengths of names that are not features."""
+    """Refuse strengths for names that are not features."""
     named = [name for strength in strengths.values() if isinstance(strength, Mapping) for name in strength]
     unknown = [name for name in named if name not in vocabulary.features]
     if unknown:
@@ -311,10 +320,10 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
 
 
 def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
-    """Return the strengths that a rule chooses, and the shifts from which fits start.
+    """Return the strengths that a rule chooses, and shifts from which the fit can start.
 
-    With many unknowns, the evidence is computed on coarser grids of interactions; cross-validation uses the grids of
-    the refit.
+    With more than `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre
+    of ``"auto"`` are always chosen on the grids of the refit.
     """
     if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
         smoothness, shift = RULES[rule](problem, **how)
@@ -328,8 +337,8 @@ def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:
     """Return potentials that have the class posterior of the terms and otherwise stay close to those of the network.
 
-    Every term is added to the first family that holds its features. The mean over the classes of the logs of each
-    potential stays as in the network, because no class posterior depends on it.
+    Every term is added to the first family that contains its features. The class posterior does not depend on the
+    mean of a potential over the classes, which therefore stays as in the network.
     """
     potentials = []
     left = list(problem.terms)
@@ -350,9 +359,9 @@ def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floa
 
 
 def coarser(problem: SmoothProblem) -> tuple[SmoothProblem, npt.NDArray[np.int64]]:
-    """Return the problem with the neighbouring groups of interactions merged, and the new cell of every old one.
+    """Return the problem with neighbouring groups of interactions merged, and for every old cell its new one.
 
-    Penalties are those of integrals over intervals of length 1, so that a strength means the same on both grids.
+    A strength means the same on both grids, because penalties are integrals over intervals of length 1.
     """
     rows = problem.weights.sum(axis=1)
     terms: list[SmoothTerm] = []
@@ -367,7 +376,7 @@ def coarser(problem: SmoothProblem) -> tuple[SmoothProblem, npt.NDArray[np.int64
 
 
 def _merged(term: SmoothTerm, weights: npt.NDArray[np.float64]) -> SmoothTerm:
-    """Return the term on a coarser grid, as a function of the groups of the old one."""
+    """Return the term on a coarser grid, whose axes map the groups of the old grid, not states, to new groups."""
     grid = weights.reshape(term.shape)
     size = {0: 0, 1: term.size, 2: PAIR}.get(len(term.axes), LARGER)
     axes = []

@@ -1,4 +1,4 @@
-"""The shapes of a smooth refit: what every feature, and every interaction, adds to the log odds of the class."""
+"""The shapes of a smooth refit: what every feature and every interaction adds to the log odds of the class."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Shape:
     Attributes
     ----------
     features : tuple
-        Its features; for an interaction, the axes of the arrays in this order.
+        Its features, in the order of the axes of the arrays.
     labels : tuple of tuple of str
-        The intervals or states of every axis; a merged interval is named by its first and last.
+        The intervals or states along every axis; merged ones are named after the first and the last of them.
     label, against : Any
-        The class, and the other side of its odds: another class, or None for the geometric mean of all classes.
+        The class, and the class against which its odds are taken; None for the geometric mean of all classes.
     log_odds, standard_error, weight : (*groups) float64
         In nats. Weighted by the rows (``weight``), the log odds average to 0 along every axis, for all groups of the
         other features. The standard error is that of the Bayesian posterior given the strengths of smoothing.
@@ -67,7 +67,7 @@ def _shapes(
     refitted : SmoothRefit
     vocabulary : Vocabulary
     contrasts : mapping of class to (against, (classes,) float64)
-        The class or mean used for comparison, and the contrast of the classes' log odds.
+        The class of comparison, or None for the mean of all, and the contrast of the classes' log odds.
     """
     found = []
     made = shape_effects(refitted)
@@ -91,7 +91,7 @@ def _shapes(
 
 
 def shape_effects(refitted: SmoothRefit) -> list[tuple[Effect, Positions, Floats]]:
-    """Return the effects of a refit, each with the positions of its cells among all shifts, and their matrix."""
+    """Return the effects of a refit, each as a matrix and the positions of the shifts that this is multiplied by."""
     terms, design = refitted.problem.terms, refitted.design
     states = {name: design.states(name) for name in dict.fromkeys(name for term in terms for name in term.features)}
     found = []
@@ -104,7 +104,10 @@ def shape_effects(refitted: SmoothRefit) -> list[tuple[Effect, Positions, Floats
 
 
 def _labels(vocabulary: Vocabulary, feature: Hashable, groups: np.ndarray) -> tuple[str, ...]:
-    """Return the names of groups of states: a single state, or the start of the first and end of the last."""
+    """Return names of groups of states: of intervals, from the start of the first to the end of the last one.
+
+    A group of other states is named after its first and its last state, as in ``a or c``.
+    """
     states = vocabulary.states[feature]
     found = []
     for group in range(int(groups.max()) + 1):
@@ -125,7 +128,10 @@ class Shapes(Displayed, list[Shape]):
     """The shapes of a smooth refit: main effects, then interactions, class by class."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for every cell: its term, states, class, log odds, standard error, and weight of the rows."""
+        """Return a frame with a row for every cell: its term, states, class, log odds, standard error and weight.
+
+        Log odds and standard errors are in nats.
+        """
         rows = []
         for shape in self:
             for cell in np.ndindex(shape.log_odds.shape):
@@ -167,9 +173,9 @@ class SmoothResult:
     Attributes
     ----------
     terms : DataFrame
-        By term: ``edf``, the effective degrees of freedom; ``statistic``, ``df`` and ``p_value`` of a Wald test that
-        the term is zero; ``range``, the difference between the highest and the lowest log odds of its shape
-        (:meth:`~anbexact.adapters.LogitModel.shapes`), of the class for which it is largest.
+        For every term: ``edf``, the effective degrees of freedom; ``statistic``, ``df`` and ``p_value`` of a Wald
+        test that the term is zero; ``range``, the difference, in nats, between the highest and the lowest log odds of
+        its shape (:meth:`~anbexact.adapters.LogitModel.shapes`), for the class with the largest difference.
     edf : float
         Effective degrees of freedom of the model.
     log_likelihood, aic : float
@@ -179,13 +185,14 @@ class SmoothResult:
 
     Notes
     -----
-    The tests follow Wood (2013): the statistic is ``fᵀ V⁻ f`` over the training rows, where V is the Bayesian
-    posterior covariance of the term's values there and V⁻ its pseudo-inverse of rank ``edf``, with the last dimension
-    counted in part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats
-    the strengths of smoothing, the structure and the cut points as given, so p-values near a threshold can be too
-    small. Because the penalty also shrinks slopes to 0, p-values of terms with little information tend to be too
-    large. Degrees of freedom and tests refer to the terms as they are penalised, in which an interaction may contain
-    a part of the effect of a single feature. Ranges refer to the shapes, in which it does not.
+    The tests follow Wood (2013): the statistic is ``fᵀ V⁻ f``, where f are the term's values in the training rows, V
+    is their Bayesian posterior covariance, and V⁻ is its pseudo-inverse of rank ``df``. This rank is ``edf``, but at
+    least 1 and at most the rank of V; as it need not be whole, the last dimension counts in part. The p-value comes
+    from a χ² distribution with ``df`` degrees of freedom. It treats the strengths of smoothing, the structure and the
+    cut points as given, so that p-values near a threshold can be too small. Because the penalty also shrinks slopes
+    to 0, p-values of terms with little information tend to be too large. Degrees of freedom and tests refer to the
+    terms as they are penalised, in which an interaction may contain a part of the effect of a single feature. Ranges
+    refer to the shapes, in which it does not.
 
     References
     ----------
@@ -242,7 +249,10 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
 
 
 def _wald(values: Floats, covariance: Floats, rank: float) -> tuple[float, float]:
-    """Return ``fᵀ V⁻ f`` with a pseudo-inverse of a rank that need not be whole, and that rank, at least 1."""
+    """Return ``fᵀ V⁻ f`` with a pseudo-inverse of a rank that need not be whole, and the rank that was used.
+
+    This is at least 1 and at most the rank of V.
+    """
     variances, directions = np.linalg.eigh((covariance + covariance.T) / 2)
     order = np.argsort(-variances)
     variances, directions = variances[order], directions[:, order]
@@ -271,23 +281,23 @@ class HasShapes(ABC):
     def shapes(self, label: Any = None, against: Any = None) -> Shapes:
         """Return the contributions of features and interactions to the log odds of classes, with standard errors.
 
-        Their sum is that of the refit, up to a constant. They are the functional ANOVA weighted by the rows of the
-        refit (Hooker 2007): an interaction averages to 0 along every axis, so that no part of it depends on fewer of
-        its features. A family has shapes of all its subsets, or only of those that have a term if all would have more
-        than 10,000 cells.
+        They add up to the log odds of the refit, up to a constant. They are its functional ANOVA, weighted by its
+        rows (Hooker 2007): an interaction averages to 0 along every axis, so that no part of it depends on fewer of
+        its features. All subsets of a family's features have shapes, or only those that have a term if all would have
+        more than 10,000 cells.
 
         Parameters
         ----------
         label : class label, optional
-            The class; by default every class, or only the second if there are two.
+            The class; by default, every class, or only the second if there are two.
         against : class label, optional
-            The class to compare it with; by default, the other class if there are two, else the geometric mean of
-            all.
+            The class to compare it with; by default, the other class if there are two, and otherwise the geometric
+            mean of all.
 
         Returns
         -------
         list of Shape
-            ``to_frame()`` has a row for every cell, ``plot()`` draws them.
+            Its method ``to_frame()`` returns a frame with a row for every cell, and ``plot()`` draws the shapes.
 
         Raises
         ------

@@ -21,42 +21,50 @@ from anbexact.tables.folds import split_weights
 START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
 """Strengths at which the climb on the evidence starts."""
 WEAKEST = 1e-5
+"""Lower bound of the strengths that the evidence chooses."""
 STRONGEST = {"slope": 1e4, "curvature": 1e3, "level": 1e4, "interaction": 1e4}
-"""Upper bounds of the strengths. A shape of size 1 has a slope and a curvature of 1 to 100, so none is left at
-these."""
+"""Upper bounds of the strengths that the evidence chooses.
+
+A shape of size 1 has a slope and a curvature of 1 to 100, so no shape is left at these strengths.
+"""
 MOST_CHANGE = 3.0
 """Maximum change of the logarithm of a strength in one step."""
 SETTLED = 0.03
 """The climb ends when the logarithm of every strength changes by less than this."""
 OWN = 1.0
-"""Degrees of freedom of the prior that draws a feature's strength of curvature to the common one."""
+"""Degrees of freedom of the prior that draws each feature's strength of curvature to the common strength."""
 OWN_SETTLED, OWN_ROUNDS = 0.1, 8
-"""`SETTLED` and `ROUNDS` for strengths by feature."""
+"""What `SETTLED` and `ROUNDS` are for the common strengths, for strengths by feature."""
 NEGLIGIBLE = 0.1
 """Effective degrees of freedom of a kind of penalty below which its strength need not settle."""
 ROUNDS = 30
+"""Maximum number of rounds of the climb, each a fit and a step."""
 PRECISION = 1e-4
-"""Squared Newton decrement per unit of weight at which the fits end from which strengths are chosen."""
+"""Squared Newton decrement, in nats per unit of weight, at which fits for the choice of strengths end."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
-"""Factors for the strengths that the evidence chooses; the factor that predicts left-out rows best is used. With
-several classes and few rows, the evidence smooths too much."""
+"""Factors of the strengths that the evidence chooses, of which the one that predicts left-out rows best is used.
+
+With several classes and few rows, the evidence smooths too much.
+"""
 FEW_ROWS, MOST_WORK = 2_000, 20_000_000
-"""Strengths are tuned up to this total weight, and for more rows up to this work of a pass over them."""
+"""Strengths are tuned if the total weight is at most the first, or a pass over the rows takes at most the second."""
 LITTLE_WORK = 200_000
-"""Slopes without curvature, whose fits take five to ten times as long as others, are tried up to this work of a pass
-over the rows."""
+"""Work of a pass over the rows up to which penalties on slopes alone are tried.
+
+Their fits take five to ten times as long as fits with penalties on curvatures.
+"""
 CENTRE, MORE = 0.25, (0.5, 0.75)
-"""The share of naive Bayes' log odds to which shapes are shrunk if strengths are tuned, and further shares that are
-tried."""
+"""Shares of the log odds of naive Bayes to which shapes are shrunk: where tuning starts, and further ones to try."""
 SLOPES = (0.3, 0.1, 0.03, 0.01)
-"""Strengths of slopes that are tried without a penalty on curvature if there are few rows."""
+"""Strengths of slopes that are tried without penalties on curvatures if there are few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-"""Strengths that cross-validation tries."""
+"""Strengths that cross-validation tries, from strong to weak."""
 FOLDS = 5
+"""Number of folds."""
 MANY_ROWS = 2_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""
 GROUPS = 5
-"""Number of groups of neighbouring states of an ordered feature in naive Bayes."""
+"""Maximum number of groups of neighbouring states of an ordered feature in naive Bayes."""
 ESS = 1.0
 """Equivalent sample size of the tables of naive Bayes."""
 
@@ -68,11 +76,12 @@ class Smoothness:
     Attributes
     ----------
     strengths : dict
-        By kind: ``"slope"`` and ``"curvature"`` of ordered main effects, ``"level"`` of others, ``"interaction"``.
-        Mappings of feature to strength if they were given so, or chosen by feature.
+        By kind: ``"slope"`` and ``"curvature"`` of main effects with an order, ``"level"`` of other main effects,
+        ``"interaction"``. Each is a number, or a mapping of feature to number if it was given or chosen by feature.
     rule : {"auto", "evidence", "cv", "given"}
+        How they were chosen.
     rounds : int
-        Number of rounds of the climb, or of strengths that cross-validation tried.
+        Number of rounds of the climb on the evidence, or of strengths that cross-validation tried.
     complete : bool
         Whether the choice was completed; False if the time ran out before.
     centre : float, default 0
@@ -87,7 +96,7 @@ class Smoothness:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The strengths, and the centre unless it is 0: the value of ``smooth`` that gives the same penalty."""
+        """The value of ``smooth`` that gives the same penalty: the strengths, and the centre unless it is 0."""
         return {**self.strengths, "centre": self.centre} if self.centre else dict(self.strengths)
 
 
@@ -98,14 +107,15 @@ def by_evidence(
 
     The evidence is ``ln p(classes | rows, τ) ≈ l(δ) - ½ δᵀ S_τ δ + ½ ln |S_τ| - ½ ln |H + S_τ|`` at the penalised
     maximum δ, where H is minus the Hessian of the log likelihood l and ``S_τ = Σ_k τ_k S_k + ridge I``. Generalised
-    Fellner–Schall steps climb it: ``τ_k ← τ_k [tr(S_τ⁻¹ S_k) - tr((H + S_τ)⁻¹ S_k)] / (δᵀ S_k δ)``, all classes
-    together; steps that continue in the same direction are doubled. They end where the derivatives of the evidence
-    with H held fixed vanish; because H depends on τ, this is near the maximum, but not exactly at it. If H is too
-    large for a matrix, the trace is that of its blocks.
+    Fellner–Schall steps climb it: ``τ_k ← τ_k [tr(S_τ⁻¹ S_k) - tr((H + S_τ)⁻¹ S_k)] / (δᵀ S_k δ)``, summed over all
+    classes. The logarithm of a strength changes by twice such a step if this has the direction of the last one. The
+    climb ends where the derivatives of the evidence vanish with H held fixed; because H depends on τ, this is near
+    the maximum, but not exactly at it. The difference of traces is approximated; see :meth:`.Factor.gained`.
 
     References
     ----------
-    Wood and Fasiolo, Biometrics 73 (2017).
+    Wood and Fasiolo, *A generalized Fellner-Schall method for smoothing parameter optimization with application to
+    Tweedie location, scale and shape models*, Biometrics 73 (2017).
     """
     kinds = kinds_of(problem.terms)
     strengths = {kind: START[kind] for kind in kinds}
@@ -136,16 +146,16 @@ def curvature_by_feature(
 ) -> tuple[Smoothness, Floats]:
     """Choose a strength of curvature for every feature, by the evidence and a prior around the common strength.
 
-    The prior of a strength τ_j is a gamma distribution of mean τ, the common strength, with `OWN` degrees of freedom,
-    whose log density by ln τ_j is ``OWN/2 · (ln τ_j - τ_j / τ)`` up to a constant. The objective is the evidence of
-    :func:`by_evidence` plus the sum of these; all other strengths stay as they are. So a step is
+    The prior of a strength τ_j is a gamma distribution with `OWN` degrees of freedom, whose mean is the common
+    strength τ. The log density of ln τ_j is ``OWN/2 · (ln τ_j - τ_j / τ)`` up to a constant. The objective is the
+    evidence of :func:`by_evidence` plus the sum of these; all other strengths stay as they are. A step therefore is
     ``τ_j ← (τ_j [tr(S⁻¹ S_j) - tr((H + S)⁻¹ S_j)] + OWN) / (δᵀ S_j δ + OWN / τ)``.
 
     Parameters
     ----------
     problem : SmoothProblem
     chosen : Smoothness
-        The strengths, with a common one of curvature.
+        The strengths, with one strength of curvature for all features.
     shift : (cells, classes) array
         Where the fits start.
     deadline : Deadline, optional
@@ -186,7 +196,7 @@ def scaled(strengths: Strengths, factor: float) -> dict[str, Any]:
 def _fellner_schall(
     problem: SmoothProblem, strengths: Mapping[str, float], shift: Floats, factor: Factor
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the strengths after a generalised Fellner–Schall step, and the degrees of freedom of each kind."""
+    """Return the strengths after a generalised Fellner–Schall step, and each kind's effective degrees of freedom."""
     gained = dict.fromkeys(strengths, 0.0)
     rough = dict.fromkeys(strengths, 0.0)
     for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
@@ -221,10 +231,11 @@ def tuned(
 ) -> Smoothness:
     """Return the strengths times a factor, and the centre, that predict left-out rows best.
 
-    Shapes are shrunk to a share of naive Bayes' log odds. The factor is chosen with the share `CENTRE`. Another share
-    replaces it if it predicts left-out rows better by a standard error of the difference. With few rows and quick
-    fits (see `LITTLE_WORK`), penalties on slopes alone replace those on slopes and curvatures under the same
-    condition. With many rows and slow fits (see `MOST_WORK`), the strengths stay as they are and the centre is 0.
+    The centre is the share of the log odds of naive Bayes to which shapes are shrunk. The factor is chosen with the
+    share `CENTRE`. Then another share replaces this one if it predicts left-out rows better by more than a standard
+    error of the difference. With few rows and quick fits (see `LITTLE_WORK`), penalties on slopes alone replace
+    penalties on slopes and curvatures under the same condition. With many rows and slow fits (see `MOST_WORK`), the
+    strengths stay as they are and the centre is 0.
 
     Parameters
     ----------
@@ -270,7 +281,7 @@ class _Tried:
     Attributes
     ----------
     logs : array
-        ln P of the classes of the rows.
+        ln P of the classes of left-out rows, in nats; see :meth:`SmoothFolds.logs`.
     value : float
         Their log likelihood; total in nats.
     """
@@ -284,7 +295,7 @@ class _Tried:
         self.value = float(self._weights @ self.logs)
 
     def surpasses(self, other: _Tried) -> bool:
-        """Whether left-out rows are predicted better by a standard error of the difference."""
+        """Return whether left-out rows are predicted better by more than a standard error of the difference."""
         gains, weights = self.logs - other.logs, self._weights
         total = float(weights @ gains)
         return total > float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
@@ -293,8 +304,8 @@ class _Tried:
 def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
     """Return the strengths with the best share of naive Bayes to which shapes are shrunk.
 
-    This is `CENTRE`, the share of ``own``, unless another one predicts left-out rows better by a standard error of
-    the difference.
+    This is the share of ``own`` unless another one predicts left-out rows better by more than a standard error of the
+    difference.
     """
     found = own
     for share in MORE:
@@ -309,7 +320,7 @@ def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None
 
 
 def _without_curvature(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
-    """Return the strengths with the best of `SLOPES` for slopes, and without a penalty on curvatures."""
+    """Return the strengths without penalties on curvatures, and with the best of `SLOPES` for slopes."""
     best = None
     for slope in SLOPES:
         tried = _Tried(folds, {**own.strengths, "slope": slope, "curvature": 0.0}, own.centre, deadline)
@@ -323,12 +334,12 @@ def _without_curvature(folds: SmoothFolds, own: _Tried, deadline: Deadline | Non
 def by_cross_validation(
     problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
 ) -> tuple[Smoothness, Floats]:
-    """Return the strengths under which rows that were left out are predicted best, and shifts to start from.
+    """Return the strengths under which left-out rows are predicted best, and shifts from which a fit can start.
 
     The objective is ``L(τ) = Σ_t w_t ln P(c_t | x_t; τ, fitted without the fold of t)``, total in nats, over 5 folds
-    (3 if the total weight is 2,000 or more), with penalties of first differences only. First, all kinds have the same
-    strength, each value of `GRID` from strong to weak; then only that of interactions varies. From the sixth value
-    on, a run ends where L is 2 nats below its highest value.
+    (3 if the total weight is 2,000 or more), with penalties on first differences only. In a first run, all kinds have
+    the same strength, which takes the values of `GRID`. In a second run, only the strength of interactions varies. A
+    run ends early at the sixth value or a later one if L is more than 2 nats below its highest value so far.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
     folds = SmoothFolds(problem)
@@ -366,16 +377,16 @@ def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: C
 
 
 class SmoothFolds:
-    """Cross-validation of a smooth refit: how well strengths predict rows that were left out.
+    """Cross-validation of a smooth refit: how well strengths predict left-out rows.
 
     A fit starts where the last one of the same fold ended, which saves steps and does not change the maximum. The
-    factor of one fold is used for the others, too.
+    factor of one fold is passed on to the next, which saves the time to compute it.
 
     Parameters
     ----------
     problem : SmoothProblem
     start : (cells, classes) array, optional
-        Where the first fits begin.
+        Shifts from which the first fits start; by default, zeros.
     """
 
     def __init__(self, problem: SmoothProblem, start: Floats | None = None) -> None:
@@ -388,23 +399,23 @@ class SmoothFolds:
 
     @property
     def weights(self) -> Floats:
-        """The weights of the rows that are predicted, with every class that they have."""
+        """The positive weights of the predicted rows, one for each row and class."""
         return np.concatenate([fold.weights for fold in self._folds])
 
     @property
     def mean_shift(self) -> Floats:
-        """The mean of the shifts where the last fits ended, (cells, classes)."""
+        """The mean of the shifts at which the last fits of the folds ended, (cells, classes)."""
         return np.asarray(np.mean([fold.shift for fold in self._folds], axis=0))
 
     def logs(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> Floats:
-        """Return ln P of the classes of rows that were left out, in the order of `weights`; one number for each.
+        """Return ln P of the classes of left-out rows, in nats; the entries correspond to `weights`.
 
         Parameters
         ----------
         strengths : mapping
         deadline : Deadline, optional
         share : float
-            Share of the log odds of naive Bayes, learned from the rows of the fit, to which shapes are shrunk.
+            Share of the log odds to which shapes are shrunk: those of naive Bayes, learned from the rows of the fit.
         """
         near: Factor | None = None
         for fold in self._folds:
@@ -423,10 +434,11 @@ class _Fold:
 
     @property
     def weights(self) -> Floats:
+        """The positive weights of the predicted rows, one for each row and class."""
         return self._left_out.weights[self._left_out.weights > 0]
 
     def fit(self, strengths: Strengths, share: float, near: Factor | None, deadline: Deadline | None) -> Factor:
-        """Fit from the end of the last fit, and return the factor that it used last."""
+        """Fit from where the last fit ended, and return the factor that was used last."""
         centre = share * self._naive_bayes
         found, factor = smooth_fit(
             drawn(self._left_in, centre),
@@ -441,7 +453,7 @@ class _Fold:
 
     @property
     def logs(self) -> Floats:
-        """Ln P of the classes of the predicted rows."""
+        """The values ln P of the classes of the predicted rows, in nats; the entries correspond to `weights`."""
         logs = log_softmax(self._left_out.predictors(self.shift), axis=1)
         return np.asarray(logs[self._left_out.weights > 0])
 
@@ -449,9 +461,9 @@ class _Fold:
 def naive_bayes(problem: SmoothProblem) -> Floats:
     """Return the log odds of naive Bayes as shifts of the intercept and the main effects, shape (cells, classes).
 
-    The states of an ordered feature are merged to `GROUPS` groups of about equal weight. The log odds of a group
-    apply at its middle, and are interpolated, linearly in the weight of the rows, between two groups. Shifts sum to 0
-    over the classes; those of interactions are 0.
+    The states of an ordered feature are merged into `GROUPS` groups of about equal weight. The log odds of a group
+    apply at its middle. Between the middles of two groups they are interpolated, linearly in the cumulative weight of
+    the rows. Shifts sum to 0 over the classes; shifts of interactions are 0.
     """
     found = np.zeros((problem.n_cells, problem.n_classes))
     for place, term in enumerate(problem.terms):
@@ -465,12 +477,12 @@ def naive_bayes(problem: SmoothProblem) -> Floats:
 
 
 def drawn(problem: SmoothProblem, centre: Floats) -> SmoothProblem:
-    """Return the problem with shifts, (cells, classes), in its base: only deviations from them are penalised."""
+    """Return the problem with some shifts, (cells, classes), added to its base: only deviations are penalised."""
     return replace(problem, base=problem.predictors(centre)) if centre.any() else problem
 
 
 def _feature(term: SmoothTerm, counts: Floats) -> Floats:
-    """Return ``ln P(x | c)`` of a feature for the groups of its axis, up to a term in the width of the group."""
+    """Return ``ln P(x | c)`` of a feature for the groups of its axis, up to a term that is equal for all classes."""
     (axis,) = term.axes
     weights = counts.sum(axis=1)
     merged = grouped_axis(replace(axis, groups=np.arange(axis.size)), weights, GROUPS)

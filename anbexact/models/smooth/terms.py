@@ -19,21 +19,26 @@ from anbexact.tables.vocabulary import Vocabulary
 
 Codes = npt.NDArray[np.int64]
 KINDS = ("slope", "curvature", "level", "interaction")
-"""Kinds of penalties: on first and second differences of ordered main effects, on main effects without an order, and
-on terms of several features."""
+"""Kinds of penalties: on first differences and on second differences of main effects with an order, on main effects
+without one, and on terms of several features."""
 INTERACTIONS = ("families", "pairs", "none")
-"""Choices of terms of several features: one for every family and, where their grids are finer, for its pairs of child
-and parent; one for every such pair only; or none."""
+"""Choices of terms of several features.
+
+There is a term for every family and, where their grids are finer, for its pairs of child and parent; or for every
+such pair only; or for none. In the family of the class, any two of its parents are such a pair.
+"""
 FEWEST_CELLS, GRID_CELLS = 100, 256
-"""Bounds of the number of cells that a grid of three or more ordered features has, which is about one for every four
-distinct rows. On each axis, a pair has twice as many intervals as three features have."""
+"""Bounds of the number of cells of a grid of three or more ordered features.
+
+Within these, there is about one cell for every four distinct rows. An axis of a pair has twice as many groups as an
+axis of three features, but at most `MOST_GRID`.
+"""
 MOST_CELLS = 4096
 """Maximum number of cells of a term of several features; larger terms are replaced by terms of pairs."""
 MOST_UNKNOWNS = 10_000
-"""Maximum number of unknowns for which families have terms of their pairs, too; with these, fits take twice as
-long."""
+"""Maximum number of unknowns for which pairs have terms in addition to families; fits then take twice as long."""
 MOST_GRID = 10
-"""Maximum number of intervals on an axis of a pair."""
+"""Maximum number of groups on an axis of a pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +53,7 @@ class Axis:
     size : int
         Number of groups.
     ordered : int
-        Number of groups, the first ones, that follow an order.
+        Number of groups that follow an order; these come first.
     """
 
     feature: Hashable
@@ -60,9 +65,9 @@ class Axis:
     def differences(self) -> Floats:
         """The quadratic form of first differences, (size, size).
 
-        In an order, ``(m - 1) Σ_j (δ_{j+1} - δ_j)²``, the integral of the squared slope if the m groups are spread
-        over an interval of length 1. Groups without an order, or outside it, differ from the mean of all:
-        ``2 Σ_j (δ_j - mean)²``, which is the same for two groups.
+        For m groups in an order, it is ``(m - 1) Σ_j (δ_{j+1} - δ_j)²``, the integral of the squared slope if they
+        are spread over an interval of length 1. Groups without an order, or outside it, are compared with the mean of
+        all groups: ``2 Σ_j (δ_j - mean)²``, which equals the first form if there are two groups.
         """
         form = np.zeros((self.size, self.size))
         if self.ordered > 1:
@@ -82,7 +87,10 @@ class Axis:
 
     @cached_property
     def second_differences(self) -> Floats:
-        """The quadratic form ``(m - 1)³ Σ_j (δ_{j+2} - 2 δ_{j+1} + δ_j)²``: the integral of the squared curvature."""
+        """The quadratic form ``(m - 1)³ Σ_j (δ_{j+2} - 2 δ_{j+1} + δ_j)²``, (size, size).
+
+        It is the integral of the squared curvature of the m groups in an order over an interval of length 1.
+        """
         form = np.zeros((self.size, self.size))
         if self.ordered > 2:
             bends = np.diff(np.eye(self.ordered, self.size), n=2, axis=0)
@@ -122,7 +130,7 @@ class SmoothTerm:
 
     @cached_property
     def cells(self) -> slice:
-        """Its cells among those of all terms."""
+        """The range of its cells among the cells of all terms."""
         return slice(self.first, self.first + self.size)
 
     @cached_property
@@ -132,10 +140,10 @@ class SmoothTerm:
 
     @cached_property
     def penalties_of_axes(self) -> dict[str, dict[Hashable, Floats]]:
-        """The quadratic forms of its roughness by kind and feature, (cells, cells) each.
+        """The quadratic forms of the term's roughness by kind and feature, each of shape (cells, cells).
 
-        Those of an interaction are first differences along every axis, for every joint group of the others,
-        averaged over these.
+        For an interaction, the form of a feature has the first differences along its axis, averaged over the joint
+        groups of all other features.
         """
         if not self.axes:
             return {}
@@ -156,12 +164,14 @@ class SmoothTerm:
         return {"interaction": forms}
 
     def interaction_roughness(self, strengths: Sequence[float]) -> Floats:
-        """Return the eigenvalues of an interaction's penalty, (cells,), by the eigenvectors of its axes.
+        """Return the eigenvalues of an interaction's penalty, (cells,).
+
+        They belong to the Kronecker products of the eigenvectors of its axes.
 
         Parameters
         ----------
         strengths : sequence of float
-            For every axis.
+            The strength along every axis.
         """
         values: Any = np.zeros(1)
         for axis, strength in zip(self.axes, strengths, strict=True):
@@ -178,7 +188,10 @@ class SmoothTerm:
         return found
 
     def spread(self, values: Floats, features: Sequence[Hashable]) -> Floats:
-        """Return values of the cells, (cells, classes), as an array over states of features that include its own."""
+        """Return values of the cells, (cells, classes), as an array over the states of some features and the classes.
+
+        ``features`` include those of the term; along the others, the array has length 1.
+        """
         grid = values.reshape(*self.shape, values.shape[-1])
         order = sorted(range(len(self.axes)), key=lambda k: features.index(self.axes[k].feature))
         grid = grid.transpose(*order, -1 + grid.ndim)
@@ -192,7 +205,7 @@ class SmoothTerm:
 def ordered_features(
     vocabulary: Vocabulary, cut: Collection[Hashable], declared: Collection[Hashable]
 ) -> set[Hashable]:
-    """Return the features whose states follow an order: those that were cut, those declared, and whole numbers.
+    """Return the features whose states follow an order: those that were cut, those declared, and those of numbers.
 
     Raises
     ------
@@ -218,7 +231,7 @@ def full_axis(vocabulary: Vocabulary, feature: Hashable, ordered: bool) -> Axis:
 
 
 def grouped_axis(axis: Axis, weights: Floats, size: int) -> Axis:
-    """Return an axis whose ordered groups are merged with their neighbours to about ``size`` of equal weight.
+    """Return an axis with neighbouring ordered groups merged into about ``size`` groups of equal weight.
 
     Parameters
     ----------
@@ -226,7 +239,7 @@ def grouped_axis(axis: Axis, weights: Floats, size: int) -> Axis:
     weights : (groups,) float64
         The weight of the rows of every group.
     size : int
-        Most groups that remain in the order.
+        Maximum number of groups that remain in the order.
     """
     if axis.ordered <= size:
         return axis
@@ -252,13 +265,13 @@ def smooth_terms(
     Parameters
     ----------
     design : Design
-        The rows, as cells of the families that the class is part of.
+        The rows, as cells of the families that contain the class.
     vocabulary : Vocabulary
     ordered : collection
         The features whose states follow an order.
     interactions : {"families", "pairs", "none"}, default "families"
-        See `INTERACTIONS`. A family on whose grid there would be more than `MOST_CELLS` cells has its pairs. With
-        more than `MOST_UNKNOWNS` unknowns, families have no terms of their pairs.
+        See `INTERACTIONS`. A family whose grid would have more than `MOST_CELLS` cells has terms of its pairs
+        instead. If there would be more than `MOST_UNKNOWNS` unknowns, other families have no terms of their pairs.
     """
     features = [
         name
@@ -287,11 +300,12 @@ def smooth_terms(
 
 
 class _Grids:
-    """The axes of interactions: groups of about equal weight, fewer of them for more features.
+    """The axes of interactions: groups of about equal weight, which are fewer if there are more features.
 
     Parameters
     ----------
     full : mapping of feature to Axis
+        Axes on which every state is a group of its own.
     weights : mapping of feature to (states,) float64
         The weight of the rows in every state.
     n_rows : int
@@ -305,15 +319,17 @@ class _Grids:
         self._of_pairs = {name: self._merged(axis, 2) for name, axis in full.items()}
 
     def of(self, names: Sequence[Hashable], *, within_pairs: bool = False) -> tuple[Axis, ...]:
-        """Return the axes of an interaction, with the groups for pairs or for all interactions."""
+        """Return the axes of an interaction, made by merging states or, ``within_pairs``, the groups for pairs."""
         axes = self._of_pairs if within_pairs else self._full
         return tuple(self._merged(axes[name], len(names)) for name in names)
 
     def _merged(self, axis: Axis, n_features: int) -> Axis:
+        """Return an axis with its groups merged as an interaction of some number of features needs them."""
         weights = np.bincount(axis.groups, self._weights[axis.feature])
         return grouped_axis(axis, weights.astype(np.float64), self._groups(n_features))
 
     def _groups(self, n_features: int) -> int:
+        """Return the maximum number of ordered groups on an axis of an interaction of some number of features."""
         if n_features == 2:
             return min(MOST_GRID, 2 * self._groups(3))
         return max(2, int(self._cells ** (1 / n_features) + 1e-9))
@@ -322,13 +338,14 @@ class _Grids:
 def _interactions(
     families: Mapping[Hashable, Sequence[Hashable]], grids: _Grids, *, families_too: bool, pairs_too: bool
 ) -> list[tuple[Axis, ...]]:
-    """Return the axes of families and, where their grids are finer, of their pairs; or of one kind only.
+    """Return the axes of interactions: of families, of their pairs where these have finer grids, or of both.
 
-    If there are terms of pairs, a family's axes are coarser than theirs, so its part of a pair fits the pair's grid.
+    If pairs have terms, too, every group of a family's axis is a union of groups for pairs, so that the family's
+    function of a pair is constant on the cells of the pair's grid.
     """
     found: dict[frozenset[Hashable], tuple[Axis, ...]] = {}
     for child, own in families.items():
-        # In the family of the class, whose members are its parents, every pair counts.
+        # The family of the class has no child among its features: these are its parents, and every pair counts.
         own_pairs = [grids.of(pair) for pair in combinations(own, 2) if child in pair or child not in own]
         together = grids.of(own, within_pairs=pairs_too)
         if families_too and prod(axis.size for axis in together) <= MOST_CELLS:
@@ -362,11 +379,11 @@ def kinds_of(terms: Sequence[SmoothTerm]) -> tuple[str, ...]:
 
 Strength = float | Mapping[Hashable, float]
 Strengths = Mapping[str, Strength]
-"""The strength of every kind of penalty, or of a kind for every feature, none where it is not named."""
+"""The strength of every kind of penalty, for all features or by feature; what is not named is not penalised."""
 
 
 def strengths_text(strengths: Strengths) -> str:
-    """Return strengths in a line: ``slope 0.5, interaction of a 3, interaction of b 2``."""
+    """Return strengths as one line, such as ``slope 0.5, interaction of a 3, interaction of b 2``."""
     shown = []
     for kind, strength in strengths.items():
         if isinstance(strength, Mapping):
@@ -382,7 +399,7 @@ def read_terms(described: Any, names: Sequence[Hashable], design: Design) -> lis
     Raises
     ------
     ValueError
-        If a term occurs twice, a feature of a term has none of its own, or groups are not those of the states.
+        If a term occurs twice, a feature of a term has no term of its own, or groups do not match the states.
     """
     terms: list[SmoothTerm] = []
     for axes in described:
@@ -400,6 +417,7 @@ def read_terms(described: Any, names: Sequence[Hashable], design: Design) -> lis
 
 
 def _read_axis(feature: Hashable, ordered: int, groups: Any, design: Design) -> Axis:
+    """Return an axis with these groups of the feature's states; refuse groups that are not numbered from 0."""
     arity = design.shape[feature]
     found = np.array([whole(group, 0, arity - 1) for group in listed(groups, arity)], dtype=np.int64)
     size = int(found.max(initial=-1)) + 1
