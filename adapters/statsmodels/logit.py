@@ -40,10 +40,11 @@ def to_logit(
 ) -> LogitModel | PooledLogit:
     """Return the multinomial logistic regression with the class posterior of a fitted classifier.
 
-    ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]``: here S runs over the subsets of the
-    families that contain the class (each child of the class with its other parents; the parents of the class), f over
-    their states other than the first, and a over the classes other than the first. For every network the coefficients
-    are exact, whether or not network and regression are equivalent (see ``LogitModel.equivalent``).
+    The log odds are ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]`` for every class a other
+    than the first. S runs over the sets of features that share a family with the class (each child of the class with
+    its other parents; the parents of the class), and f over the joint states of S in which no feature has its first
+    state. For every network the coefficients are exact, whether or not network and regression are equivalent (see
+    ``LogitModel.equivalent``).
 
     Parameters
     ----------
@@ -52,21 +53,23 @@ def to_logit(
     X, sample_weight : optional
         The rows, as in the classifier's ``fit``, and their weights; needed with ``intervals``.
     intervals : int, optional
-        Refine every column that was cut to about this many intervals of equal weight: learned cut points are kept,
-        and further ones are added between them. The class posterior does not change, but a smooth refit can reach
-        more posteriors.
+        Number of intervals of about equal weight to which every column that was cut is refined: learned cut points
+        are kept, and further ones are added between them. The class posterior does not change, but a smooth refit can
+        reach more posteriors.
 
     Returns
     -------
     LogitModel or PooledLogit
-        A model with ``refit``, ``result``, ``to_classifier`` and more; for a pool, the result of its ``to_logit``.
+        A model with the methods ``refit``, ``result``, ``to_classifier`` and more; for a pool, what its ``to_logit``
+        returns.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the classifier is not fitted.
     TypeError
-        If ``classifier`` is not a classifier of this package.
+        If ``classifier`` is not a classifier of this package with such a regression, or if ``intervals`` are given
+        for a refitted classifier or a pool.
     ValueError
         If a table contains a zero, as maximum likelihood tables may.
 
@@ -100,6 +103,6 @@ def to_logit(
         raise TypeError("intervals go with the network that is refitted: pass the classifier's estimator_")
     if hasattr(classifier, "estimators_"):
         raise TypeError("intervals go with a network: a pool has those of its members")
-    network: Any = classifier  # neither a refit nor a pool
+    network: Any = classifier  # what is neither a refit nor a pool has a network
     found: LogitModel = network.to_logit(X, sample_weight, intervals=intervals)
     return found

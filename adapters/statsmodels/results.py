@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
 
 SAME = 1e-8
-"""Maximum relative difference between statsmodels' log likelihood and the one computed here."""
+"""Maximum difference between statsmodels' log likelihood and the one computed here.
+
+It is relative to the latter, or in nats if that is below 1.
+"""
 
 
 class _Label(str):
-    """The name of a class, without ``%``: statsmodels takes ``label % 1``, which a string with a % cannot do."""
+    """The name of a class, without the formatting operator ``%``.
+
+    statsmodels computes ``label % 1`` to find out whether a label is a whole number, and expects a TypeError if it is
+    a name. A string that contains a % would be formatted instead, or raise another error.
+    """
 
     def __mod__(self, other: object) -> Any:
         return NotImplemented
@@ -38,14 +45,13 @@ class _Label(str):
 def mnlogit_result(model: LogitModel) -> Any:
     """Return the results of statsmodels' ``MNLogit`` at the maximum that a refit found.
 
-    The columns are the indicators of the model's terms, except for those that occur in no row or are linear
-    combinations of others (``LogitModel.unidentified``), so statsmodels sees a full-rank design. Its Newton method
-    starts at the maximum and makes no step. Names of terms, classes and the class variable are kept.
+    The columns are the indicators of the model's terms, without those that occur in no row or are linear
+    combinations of earlier ones (``LogitModel.unidentified``), so that the design has full rank. The Newton method of
+    statsmodels starts at the maximum and makes no step. Names of terms, classes and the class variable are kept.
 
-    Rows (of ``predict()``, ``resid_response``, ``model.endog``, ``model.exog``, ...) are those that the refit was
-    given, in the same order. Their index is that of X, or the positions of the rows if X is not a pandas frame. A row
-    of weight k appears k times in succession; rows of weight 0, and rows left out because of missing cells, do not
-    appear.
+    The rows (of ``predict()``, ``resid_response``, ``model.endog``, ``model.exog``, ...) are those of the refit, in
+    the same order. Their index is that of X, or the positions of the rows if X is not a pandas frame. A row of weight
+    k appears k times in succession; rows of weight 0, and rows left out because of missing cells, do not appear.
 
     Parameters
     ----------
@@ -60,11 +66,12 @@ def mnlogit_result(model: LogitModel) -> Any:
     Raises
     ------
     ValueError
-        If the results would not be valid: the model is not refitted, has a prior, did not converge or is
-        separated; some rows have weights that are not whole numbers, which statsmodels would ignore; a class has no
-        rows, or there is only one; or the Hessian is singular.
+        If the results would not be valid: the coefficients come from no refit, or from one that has a prior or did
+        not converge, for example because classes are separated; some weights are not whole numbers; a class has no
+        rows, or there is only one class; the Hessian is not positive definite; or statsmodels finds another log
+        likelihood.
     MemoryError
-        If the design or the Hessian would be too large, because both are dense in statsmodels.
+        If the design or the Hessian, which are dense in statsmodels, would be too large.
 
     Warns
     -----
@@ -77,10 +84,10 @@ def mnlogit_result(model: LogitModel) -> Any:
         if model.given:
             raise ValueError(
                 "the coefficients were estimated elsewhere, so that their standard errors and tests are not known "
-                "here: use those of the original results, or fit to_mnlogit(X, y)"
+                "here: use the original results, or fit to_mnlogit(X, y)"
             )
         raise ValueError(
-            "the coefficients are those of the network, not a maximum of the likelihood, so that there are no "
+            "the coefficients are those of the network, not a maximum of the likelihood, so that they have no "
             "standard errors or tests: refit with l2=0 first"
         )
     if refitted.l2 > 0:
@@ -116,7 +123,15 @@ def unfitted_mnlogit(model: LogitModel, X: Any, y: Any, sample_weight: Any) -> M
 
 
 def _mnlogit(model: LogitModel, rows: DesignRows) -> MNLogit:
-    """Return an unfitted model of rows, each repeated as often as its weight says."""
+    """Return an unfitted model of rows, each repeated as often as its weight says.
+
+    Raises
+    ------
+    ValueError
+        If a weight is not a whole number.
+    MemoryError
+        If the design or the Hessian would be too large.
+    """
     order = rows.order
     if not np.array_equal(order.weights, np.rint(order.weights)):
         raise ValueError(
@@ -155,11 +170,17 @@ def _row_order(design: Design) -> RowOrder:
 
 
 def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:
-    """Return the results of a model at given coefficients, (terms, classes other than the first)."""
+    """Return the results of statsmodels at some coefficients, shape (terms, classes - 1).
+
+    Raises
+    ------
+    ValueError
+        If the Hessian is not positive definite there, or the log likelihood is not that of the refit.
+    """
     assert model.refitted is not None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it makes no step
+            warnings.simplefilter("ignore", ConvergenceWarning)  # because it makes no step
             result = logit.fit(start.ravel(order="F"), method="newton", maxiter=0, disp=False, warn_convergence=False)
     except np.linalg.LinAlgError as error:
         raise ValueError(f"the Hessian at the maximum is singular ({error}): there are no standard errors") from None
@@ -176,11 +197,12 @@ def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) 
 
 
 def _coefficients_on(model: LogitModel, design: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the coefficients of full-rank columns that give every row the log odds that the model does."""
+    """Return the coefficients of columns of full rank with which every row has the same log odds as in the model."""
     assert model.refitted is not None
     odds = model.refitted.design.sums(model.potentials)
     odds = odds[:, 1:] - odds[:, :1]
     gram = design.T @ design
     found = np.linalg.solve(gram, design.T @ odds)
+    # A second step on the residuals recovers digits that are lost because the Gram matrix is ill-conditioned.
     found += np.linalg.solve(gram, design.T @ (odds - design @ found))
     return np.asarray(found, dtype=np.float64)
