@@ -48,7 +48,7 @@ def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable]
     """Return, as (child, parent, parent), what keeps the network from having every posterior of its regression.
 
     These are the children of the class with two parents that are not adjacent, unless both are parents of the class;
-    the class itself may be one of the two. There are none if and only if network and logistic regression represent
+    the class itself may be one of the two. The tuple is empty exactly if network and logistic regression represent
     the same conditional distributions of the class (Feelders and Ivanovs, Theorem 2).
     """
     class_parents = set(structure.parents[structure.class_name])
@@ -80,6 +80,7 @@ def closing_arcs(structure: Structure, shape: Shape) -> tuple[Arc, ...]:
     added: list[Arc] = []
 
     def missing(child: Hashable) -> list[Arc]:
+        """Return the missing arcs between a variable's parents: arcs that join the class alone if there are any."""
         if c not in parents[child]:
             return []
         present = sorted(parents[child], key=rank.__getitem__)
@@ -93,6 +94,7 @@ def closing_arcs(structure: Structure, shape: Shape) -> tuple[Arc, ...]:
         return with_class or pairs  # once a parent of the class, a feature need not be adjacent to the others
 
     def cost(child: Hashable) -> tuple[int, int]:
+        """Return the pairs of states that the missing arcs join, and a number that breaks ties."""
         return sum(shape[a] * shape[b] for a, b in missing(child)), -rank[child]
 
     waiting = {name for name in order if rank[name] > rank[c]}

@@ -87,6 +87,7 @@ class DenseCurvature(Curvature):
         self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
 
     def _inverse(self) -> Floats:
+        """Return the covariance of the log odds, (cells, classes - 1, cells, classes - 1)."""
         whole = cho_solve(self._factor, np.eye(self._k * self._d), check_finite=False)
         return np.asarray(whole).reshape(self._k, self._d, self._k, self._d)
 
@@ -207,6 +208,7 @@ class RowCurvature(Curvature):
             inner[np.diag_indices(n)] += 1.0
             factor = cho_factor(inner, lower=True, check_finite=False, overwrite_a=True)
             self._parts[c] = share[:, None] * cho_solve(factor, np.diag(share), check_finite=False)
+        # Rows of weight 0 would make the sum singular.
         self._sum = cho_factor(self._parts.sum(axis=0) + 1e-300 * np.eye(n), lower=True, check_finite=False)
 
     def _smoothed(self, values: Floats) -> Floats:

@@ -117,6 +117,7 @@ class FirthResult:
 
     @cached_property
     def _profiles(self) -> Floats:
+        """The result of :meth:`_profiled` for intervals of level 0.95."""
         return self._profiled(0.95)
 
     def _profiled(self, level: float) -> Floats:

@@ -21,6 +21,7 @@ Layout = tuple[Numbers, Numbers, Numbers, Numbers]
 Arrays = tuple[Floats, Numbers, Numbers, Floats, Floats, float]
 """A factor as :mod:`anbexact._kernels.smooth` describes it."""
 NONE = np.zeros(0, dtype=np.int64)
+"""An array without entries."""
 NO_FACTOR: Arrays = (np.zeros((0, 0)), NONE, NONE, np.zeros(0), np.zeros((0, 0)), 0.0)
 """The factor of a fit that is given no other one: without entries, so that the fit computes its own."""
 

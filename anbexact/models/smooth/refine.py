@@ -20,7 +20,7 @@ from anbexact.tables.cuts.cuts import midpoint
 INTERVALS = 32
 """Default number of intervals of a refined column; ``docs/guides/smooth-shapes.md`` compares numbers."""
 MOST_ENTRIES = 4_000_000
-"""Maximum number of entries of a conditional table, which columns are refined less not to exceed."""
+"""Maximum number of entries of a conditional table; columns are refined less if it would have more."""
 
 
 def check_intervals(intervals: Any) -> int:

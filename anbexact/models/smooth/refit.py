@@ -110,7 +110,7 @@ class SmoothRefit(Refit):
         return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
     def facts(self) -> dict[str, Any]:
-        """Return the strengths, and a function for the effective degrees of freedom, which takes as long as a fit."""
+        """Return the strengths, and a function for the effective degrees of freedom, which can take long."""
         strengths = self.smoothness.settings
         return {"smoothing": strengths, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
 

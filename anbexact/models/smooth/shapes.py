@@ -91,7 +91,10 @@ def _shapes(
 
 
 def shape_effects(refitted: SmoothRefit) -> list[tuple[Effect, Positions, Floats]]:
-    """Return the effects of a refit, each as a matrix and the positions of the shifts that this is multiplied by."""
+    """Return the effects of a refit, each with the shifts on which it depends and the matrix that maps them to it.
+
+    The shifts are given by their positions among the cells of all terms.
+    """
     terms, design = refitted.problem.terms, refitted.design
     states = {name: design.states(name) for name in dict.fromkeys(name for term in terms for name in term.features)}
     found = []

@@ -378,6 +378,7 @@ def kinds_of(terms: Sequence[SmoothTerm]) -> tuple[str, ...]:
 
 
 Strength = float | Mapping[Hashable, float]
+"""The strength of a kind of penalty, for all features or by feature."""
 Strengths = Mapping[str, Strength]
 """The strength of every kind of penalty, for all features or by feature; what is not named is not penalised."""
 
