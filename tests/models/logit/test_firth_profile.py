@@ -60,7 +60,7 @@ class TestHardTables:
         rng = np.random.default_rng(seed)
         design = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, rng.choice([-1.0, 0.5, 2.0])]])
         weights = rng.uniform(0.1, 3.0, (3, 2)) * (rng.random((3, 2)) < 0.6)
-        weights[0, 0] += 0.1
+        weights[np.arange(3), rng.integers(0, 2, 3)] += 0.1  # so that every row counts
         problem = FirthProblem(design, weights)
         found, (places, grid) = problem.fit(), (np.arange(2), np.linspace(-150, 150, 60_001))
         for place in places:
