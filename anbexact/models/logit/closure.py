@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from anbexact._runtime.memory import available_memory
-from anbexact._runtime.units import human_bytes
+from anbexact._runtime.units import counted, human_bytes
 from anbexact.models.logit.potentials import Potential, Potentials, Shape, class_families, over, table_potential
 from anbexact.models.logit.terms import count_terms, index_sets
 from anbexact.models.parameters.tables import Tables
@@ -39,7 +39,7 @@ class Closure:
             return "nothing to add: network and logistic regression are equivalent"
         shown = ", ".join(f"{a} -> {b}" for a, b in self.arcs[:6]) + (", ..." if len(self.arcs) > 6 else "")
         return (
-            f"{len(self.arcs)} arcs added ({shown}): {self.logit_parameters:,} more coefficients in the logistic "
+            f"{counted(len(self.arcs), 'arc')} added ({shown}): {self.logit_parameters:,} more coefficients in the logistic "
             f"regression, {self.network_parameters:,} more probabilities in the network"
         )
 
