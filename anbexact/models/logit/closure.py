@@ -39,8 +39,8 @@ class Closure:
             return "nothing to add: network and logistic regression are equivalent"
         shown = ", ".join(f"{a} -> {b}" for a, b in self.arcs[:6]) + (", ..." if len(self.arcs) > 6 else "")
         return (
-            f"{counted(len(self.arcs), 'arc')} added ({shown}): {self.logit_parameters:,} more coefficients in the logistic "
-            f"regression, {self.network_parameters:,} more probabilities in the network"
+            f"{counted(len(self.arcs), 'arc')} added ({shown}): {self.logit_parameters:,} more coefficients in the "
+            f"logistic regression, {self.network_parameters:,} more probabilities in the network"
         )
 
 

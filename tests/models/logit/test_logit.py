@@ -399,7 +399,7 @@ class TestClosure:
         assert closed.closure.arcs == (("f0", "f1"),)
         assert (closed.closure.logit_parameters, closed.closure.network_parameters) == (0, 3)
         said = (
-            "1 arcs added (f0 -> f1): 0 more coefficients in the logistic regression, 3 more probabilities in the "
+            "1 arc added (f0 -> f1): 0 more coefficients in the logistic regression, 3 more probabilities in the "
             "network"
         )
         assert str(closed.closure) == said
