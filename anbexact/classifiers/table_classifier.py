@@ -176,9 +176,12 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             self._refit(X, y, sample_weight)
             return self
         known = self.classes_.tolist()
-        if classes is not None and set(map(native, check_classes(classes))) != set(known):
+        declared = known if classes is None else list(dict.fromkeys(map(native, check_classes(classes))))
+        if set(declared) != set(known):
+            some = ", ".join(map(repr, declared[:10])) + ", ..." * (len(declared) > 10)
             raise ValueError(
-                f"classes are {list(classes)!r}, but were {known!r} in the first call: they cannot change"
+                f"classes are [{some}], but were {known!r} in the first call: they cannot change. The weights of "
+                "rows are the argument sample_weight"
             )
         dropped, reader = self.dropped_, self.reader_
         if self.handle_missing == EM:  # new rows would change the expected counts of all earlier ones

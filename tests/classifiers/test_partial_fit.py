@@ -92,6 +92,11 @@ class TestEqualsFittingAllRows:
         same(model, NaiveBayesClassifier(ess=1.0).fit(X, Y))
         with pytest.raises(ValueError, match=r"classes are \['positive'\], but were \['negative', 'positive'\]"):
             model.partial_fit(X, Y, classes=["positive"])
+        weights = np.linspace(0.5, 2.0, len(X))
+        with pytest.raises(
+            ValueError, match=r"classes are \[0\.5, [\d., ]+, \.\.\.\], .* are the argument sample_weight"
+        ):
+            model.partial_fit(X, Y, weights)
 
 
 class TestRefusals:

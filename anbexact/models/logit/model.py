@@ -32,7 +32,7 @@ from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_
 from anbexact.models.logit.terms import term_frame
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
-from anbexact.models.smooth.shapes import HasShapes, smooth_result
+from anbexact.models.smooth.shapes import Shapes, shapes_of, smooth_result
 from anbexact.models.structure import Structure
 from anbexact.tables.table import merged_table
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
 
 
-class LogitModel(LogitPosterior, HasShapes, Displayed):
+class LogitModel(LogitPosterior, Displayed):
     """A multinomial logistic regression on the states of the features and their interactions.
 
     :func:`~anbexact.adapters.to_logit` makes it; no method changes it.
@@ -502,7 +502,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     def separated_terms(self) -> list[str]:
         """The coefficients that go to infinity if the classes are separated, the steepest first.
 
-        ``"x=1 & y=0: class=b -> 0"`` says that the probability of class b given these states tends to 0 as the
+        ``"x=1:y=0: class=b -> 0"`` says that the probability of class b given these states tends to 0 as the
         likelihood rises; ``-> 1``, that it tends to 1. The list is empty if no separation was found.
         """
         return [] if self.refitted is None else self.refitted.diverging(self.vocabulary)
@@ -513,6 +513,36 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
         return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
 
     # ---- other uses of a refitted model
+
+    def shapes(self, label: Any = None, against: Any = None) -> Shapes:
+        """Return the contributions of features and interactions to the log odds of classes, with standard errors.
+
+        They add up to the log odds of the refit, up to a constant. They are its functional ANOVA, weighted by its
+        rows (Hooker 2007): an interaction averages to 0 along every axis, so that no part of it depends on fewer of
+        its features. All subsets of a family's features have shapes, or only those that have a term if all would have
+        more than 10,000 cells.
+
+        Parameters
+        ----------
+        label : class label, optional
+            The class; by default, every class, or only the second if there are two.
+        against : class label, optional
+            The class to compare it with; by default, the other class if there are two, and otherwise the geometric
+            mean of all.
+
+        Returns
+        -------
+        list of Shape
+            Its method ``to_frame()`` returns a frame with a row for every cell, and ``plot()`` draws the shapes.
+
+        Raises
+        ------
+        ValueError
+            If this is not the result of a smooth refit, or a label is not a class.
+        """
+        if not isinstance(self.refitted, SmoothRefit):
+            raise ValueError("there are no shapes: refit with smooth='auto' first")
+        return shapes_of(self.refitted, self.vocabulary, self.classes_.tolist(), label, against)
 
     def result(self) -> Any:
         """Return the results of statsmodels for the rows of the refit, or, of a smooth refit, its own.

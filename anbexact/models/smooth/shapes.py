@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.stats import gamma
 
@@ -16,7 +14,6 @@ from anbexact._runtime.arrays import Positions
 from anbexact._runtime.displayed import Displayed, drawn
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.logit.potentials import Floats
-from anbexact.models.logit.refit import Refit
 from anbexact.models.smooth.functional_anova import Effect, effects
 from anbexact.models.smooth.refit import SmoothRefit
 from anbexact.models.smooth.terms import strengths_text
@@ -264,49 +261,3 @@ def _wald(values: Floats, covariance: Floats, rank: float) -> tuple[float, float
     used = share > 0
     squares = (directions[:, used].T @ values) ** 2 / np.maximum(variances[used], 1e-300)
     return float(share[used] @ squares), rank
-
-
-class HasShapes(ABC):
-    """A model that may be the result of a smooth refit."""
-
-    refitted: Refit | None
-
-    @property
-    @abstractmethod
-    def vocabulary(self) -> Vocabulary:
-        """Names and states of all variables."""
-
-    @property
-    @abstractmethod
-    def classes_(self) -> npt.NDArray[Any]:
-        """The classes, the reference first."""
-
-    def shapes(self, label: Any = None, against: Any = None) -> Shapes:
-        """Return the contributions of features and interactions to the log odds of classes, with standard errors.
-
-        They add up to the log odds of the refit, up to a constant. They are its functional ANOVA, weighted by its
-        rows (Hooker 2007): an interaction averages to 0 along every axis, so that no part of it depends on fewer of
-        its features. All subsets of a family's features have shapes, or only those that have a term if all would have
-        more than 10,000 cells.
-
-        Parameters
-        ----------
-        label : class label, optional
-            The class; by default, every class, or only the second if there are two.
-        against : class label, optional
-            The class to compare it with; by default, the other class if there are two, and otherwise the geometric
-            mean of all.
-
-        Returns
-        -------
-        list of Shape
-            Its method ``to_frame()`` returns a frame with a row for every cell, and ``plot()`` draws the shapes.
-
-        Raises
-        ------
-        ValueError
-            If this is not the result of a smooth refit, or a label is not a class.
-        """
-        if not isinstance(self.refitted, SmoothRefit):
-            raise ValueError("there are no shapes: refit with smooth='auto' first")
-        return shapes_of(self.refitted, self.vocabulary, self.classes_.tolist(), label, against)
