@@ -10,7 +10,7 @@ import pytest
 from anbexact.compare import Comparison, compare
 from anbexact.compare.losses import Losses, mean_with_error
 from anbexact.compare.recommendation import recommend
-from anbexact.datasets import load_monks
+from anbexact.datasets import load_iris, load_monks
 
 
 def made(losses, parameters, weights=None, networks=None):
@@ -88,7 +88,7 @@ def test_comparisons_have_one():
 
 @pytest.mark.slow
 def test_pools_are_compared_by_name():
-    X, y = load_monks(1)
+    X, y = load_iris()
     frame = compare(X, y, folds=2, models=["pool", "NB"])
     assert list(frame.index) == ["pool", "NB", "NB refitted"]
     assert frame.loc["pool", "parameters"] > 20

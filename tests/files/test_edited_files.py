@@ -81,15 +81,6 @@ def places(document, path=()):
         yield from places(document[key], (*path, key))
 
 
-def copied(document, path):
-    """A copy of a document that shares with it what is not on the path."""
-    edited = part = copy.copy(document)
-    for key in path:
-        part[key] = copy.copy(part[key])
-        part = part[key]
-    return edited
-
-
 def edits(document, path, rng, most):
     """Copies of a document with another value at a path, or without it."""
 
@@ -109,7 +100,7 @@ def edits(document, path, rng, most):
     if isinstance(old, dict) and old:
         pool += [("drop", key) for key in old]
     for kind, value in rng.sample(pool, min(most, len(pool))):
-        edited = copied(document, path)
+        edited = copy.deepcopy(document)
         if kind == "set":
             at(edited, path[:-1])[path[-1]] = value
         elif kind == "delete":

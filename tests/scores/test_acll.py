@@ -93,7 +93,6 @@ class TestConstants:
         assert beta * 2 * 5000 == pytest.approx(-1, abs=2e-4)
         assert gamma == pytest.approx(-log(2500) + 5000 * beta, abs=1e-3)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("s", range(2, 7))
     @pytest.mark.parametrize("prior", ["uniform", ("dirichlet", 1.0, 1000.0), ("dirichlet", 0.7, 5.0)], ids=str)
     def test_against_simulation(self, s, prior):

@@ -32,7 +32,6 @@ def with_constants(problem, places):
 
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
-@examples(20, quick=4)
 @given(problem=problems(min_features=2, max_features=3), data=st.data())
 def test_every_score_gives_them_nothing(score, problem, data):
     _, table = with_constants(problem, [1])

@@ -749,7 +749,6 @@ class TestEveryScoreAndSearch:
         )
 
     @pytest.mark.parametrize("score", SCORES)
-    @examples(20, quick=4)
     @given(problem=problems(max_features=3))
     def test_row_order_and_copies_do_not_matter(self, score, problem):
         table = problem.table

@@ -72,11 +72,7 @@ def test_against_all_networks(networks, prior, data, problem, ess):
 
 @pytest.mark.parametrize(
     ("networks", "prior", "n"),
-    [
-        pytest.param("anb", "orders", 4, marks=pytest.mark.slow),
-        pytest.param("anb", "graphs", 4, marks=pytest.mark.slow),
-        ("tan", None, 5),
-    ],
+    [pytest.param("anb", "orders", 4, marks=pytest.mark.slow), ("anb", "graphs", 4), ("tan", None, 5)],
 )
 def test_more_features(networks, prior, n):
     problem = random_problem(5, n, n_rows=30, max_arity=2, n_classes=2, weights="real")

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, Problem, ess_values, numbered, problems, random_problem, table_of
-from tiers import examples
 
 import anbexact.search.scoring.pair_scores as pairs
 import anbexact.search.trees.branching as branching
@@ -145,7 +144,6 @@ def branching_constraints(draw, n):
 
 class TestBestBranching:
     @each_score
-    @examples(20, quick=4)
     @given(problem=problems(min_arity=2, max_features=4))
     def test_equals_brute_force(self, score, problem):
         score = score()
@@ -174,7 +172,6 @@ class TestBestBranching:
         assert fan.score >= tan.score - 1e-9
 
     @each_score
-    @examples(20, quick=4)
     @given(problem=problems(min_arity=2, min_features=2, max_features=4), data=st.data())
     def test_equals_brute_force_under_constraints(self, score, problem, data):
         required, forbidden = data.draw(branching_constraints(problem.n))
@@ -265,7 +262,6 @@ class TestConsistentKGraph:
 
     @pytest.mark.parametrize("order", ["ancestors", "breadth_first"])
     @each_score
-    @examples(20, quick=4)
     @given(problem=problems(min_arity=2, min_features=2, max_features=4), data=st.data())
     def test_equals_brute_force_under_constraints(self, score, order, problem, data):
         required, forbidden = data.draw(branching_constraints(problem.n))
