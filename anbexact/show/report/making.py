@@ -18,7 +18,7 @@ from anbexact.explanations.decisions import Costs, costs_given
 from anbexact.files.atomic import write_atomically
 from anbexact.show.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.show.report.evidence_panel import panel_or_reason
-from anbexact.show.report.page.page import page
+from anbexact.show.report.page.page import PANEL_SCRIPTS, page
 from anbexact.show.report.plain import plain_values
 from anbexact.show.report.sections.decisions import decisions_section
 from anbexact.show.report.sections.features import cases_section, features_section
@@ -90,7 +90,7 @@ class Report:
         with_panel = any(
             isinstance(block, PanelBlock) for section in self.document.sections for block in section.blocks
         )
-        return page(self.document.title, sections, with_panel=with_panel)
+        return page(self.document.title, sections, scripts=PANEL_SCRIPTS if with_panel else ())
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, without pictures and without the panel."""
