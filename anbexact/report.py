@@ -11,11 +11,21 @@ if TYPE_CHECKING:
     from anbexact.show.report.arcs import arc_report
     from anbexact.show.report.evidence_panel import panel
     from anbexact.show.report.features import feature_report
-    from anbexact.show.report.making import Report, report
+    from anbexact.show.report.making import Report, model_card, report
     from anbexact.show.report.nomogram import Nomogram, nomogram
     from anbexact.show.report.stability import stability_report
 
-__all__ = ["Nomogram", "Report", "arc_report", "feature_report", "nomogram", "panel", "report", "stability_report"]
+__all__ = [
+    "Nomogram",
+    "Report",
+    "arc_report",
+    "feature_report",
+    "model_card",
+    "nomogram",
+    "panel",
+    "report",
+    "stability_report",
+]
 
 import_on_first_use(
     __name__,
@@ -24,6 +34,7 @@ import_on_first_use(
         "Report": "anbexact.show.report.making",
         "arc_report": "anbexact.show.report.arcs",
         "feature_report": "anbexact.show.report.features",
+        "model_card": "anbexact.show.report.making",
         "nomogram": "anbexact.show.report.nomogram",
         "panel": "anbexact.show.report.evidence_panel",
         "report": "anbexact.show.report.making",

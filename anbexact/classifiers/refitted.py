@@ -238,6 +238,28 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             self.feature_names_in_ = network.feature_names_in_
         return self
 
+    def with_logit(self, model: LogitModel) -> Self:
+        """Return a copy of the classifier with another logistic regression, such as one edited by hand.
+
+        Its predictions, explanations, exports and reports are those of the model, and files keep its ``edits``. Its
+        ``fit`` learns anew, without them.
+
+        Parameters
+        ----------
+        model : LogitModel
+            :attr:`logit_` after :meth:`~anbexact.adapters.LogitModel.change_shape` or
+            :meth:`~anbexact.adapters.LogitModel.remove_arc`.
+
+        Raises
+        ------
+        ValueError
+            If the model does not come from the refit of this classifier.
+        """
+        if model.refitted is None or model.refitted is not self.to_logit().refitted:
+            raise ValueError("the model must be an edited logit_ of this classifier")
+        found: Self = clone(self).set_refitted(self.estimator_, model)
+        return found
+
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
         """The shares of the classes in training: P(class) by ``estimator_`` when no feature is known."""

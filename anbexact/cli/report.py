@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 
     from anbexact.classifiers import DiscreteClassifier
     from anbexact.show.report.making import Settings
+    from anbexact.show.report.subject import Subject
 
-DEFAULT_OUTPUT = "report.html"
+DEFAULT_OUTPUT, DEFAULT_CARD = "report.html", "card.md"
+"""The files that are written by default: a report, and a model card."""
 EXTENSIONS = (".html", ".htm", ".md", ".markdown", ".json")
 """The extensions by which the format of a report is inferred."""
 DESCRIPTION = """\
@@ -46,6 +49,8 @@ EXAMPLES = """\
   anbexact report model.json data.csv --markdown > model.md
   anbexact report model.json data.csv --cost ill=10,well=1 --reject 0.5
   anbexact report model.json data.csv --no-validation --json
+  anbexact report model.json data.csv --by age
+  anbexact report model.json data.csv --card --use "Triage by nurses of this clinic." -o card.md
 """
 
 
@@ -86,6 +91,18 @@ def add(commands: Commands) -> None:
         help="add a section on how certain the arcs and the probabilities are; with many features this can take some "
         "minutes",
     )
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="add a section on predictions by group: selection, error rates and calibration for the values of this "
+        "column of DATA, which need not be a feature; repeatable",
+    )
+    parser.add_argument(
+        "--card", action="store_true", help="write a short model card instead: model, use, data, measures, limits"
+    )
+    parser.add_argument("--use", default="", metavar="TEXT", help="with --card: what the model may be used for")
     add_cost_table(parser)
     add_workers(parser)
     add_weights(parser)
@@ -99,22 +116,28 @@ def _names(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> None:
     """Read the classifier and the table, make the report, write it."""
-    from anbexact.show.report.making import Settings, make_report
+    from anbexact.show.report.making import Settings, make_card, make_report
     from anbexact.show.report.subject import Subject
 
-    path = None if args.json or args.markdown else _output(args.output or DEFAULT_OUTPUT)
+    if args.use and not args.card:
+        raise InputError("--use is a part of the model card: pass --card, too")
+    default = DEFAULT_CARD if args.card else DEFAULT_OUTPUT
+    path = None if args.json or args.markdown else _output(args.output or default)
     if path is None and args.output is not None:
         raise InputError("pass -o or one of --json and --markdown, not both")
     classifier = read_model(args.model, args.class_name)
-    X, y, weights = _rows(args, classifier)
+    X, y, weights, by = _rows(args, classifier)
     folds = None if args.no_validation else args.folds
     command = "anbexact report " + " ".join(map(shlex.quote, _arguments(args, folds)))
     with ProgressLine() as line, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*left out of training")  # the report has a note that says so
         decided = costs_of(args, classifier.classes_.tolist())
-        settings: Settings = Settings(args.models, folds, args.seed, command, line.show, args.stability, decided)
         try:
-            made = make_report(Subject.of(classifier, X, y, weights), settings)
+            subject = Subject.of(classifier, X, y, weights)
+            groups = _groups(subject, by)
+            how = (args.models, folds, args.seed, command, line.show, args.stability, decided, groups)
+            settings: Settings = Settings(*how)
+            made = make_card(subject, settings, args.use) if args.card else make_report(subject, settings)
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None
     if path is not None:
@@ -127,6 +150,15 @@ def run(args: argparse.Namespace) -> None:
             print(made.to_markdown(), end="")
 
 
+def _groups(subject: Subject, by: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the groups of rows: the states of features, and the values of other columns."""
+    features = {str(name): name for name in subject.vocabulary.used}
+    found: dict[str, Any] = {}
+    for name, values in by.items():
+        found |= subject.groups(features[name]) if name in features else subject.groups({name: values})
+    return found
+
+
 def _output(path: str) -> str:
     """Refuse, before all the work, an output that could not be written."""
     if not path.lower().endswith(EXTENSIONS):
@@ -135,8 +167,8 @@ def _output(path: str) -> str:
     return path
 
 
-def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.DataFrame, Any, Any]:
-    """Return features, classes and weights (or None) of the table."""
+def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.DataFrame, Any, Any, dict[str, Any]]:
+    """Return features, classes, weights (or None) and the columns of groups of the table."""
     names = names_as_text(classifier, args.model)
     file = open_table(args)
     expected = expected_columns(classifier, names, args.text)
@@ -145,11 +177,12 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
     find_columns(args.text, frame, "--text", label)
     weighted = [] if args.weights is None else find_columns([args.weights], frame, "--weights", label)
     counted = [] if args.counts is None else find_columns([args.counts], frame, "--counts", label)
-    check_columns(frame, classifier, args, [*weighted, *counted])
+    grouped = find_columns(args.by, frame, "--by", label)
+    check_columns(frame, classifier, args, [*weighted, *counted, *grouped])
     class_name = str(classifier.vocabulary_.class_name)
     if class_name not in frame:
         raise InputError(f"a report needs the true classes: {no_column(class_name, list(map(str, frame)), label)}")
-    used = {*names, *weighted, *counted}
+    used = {*names, *weighted, *counted, *grouped}
     known = recognised(frame[[name for name in frame if name in used]], file, expected)
     for column in counted:
         known = repeat_rows(known, column, label)
@@ -159,7 +192,8 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
             X[name] = known[str(name)]
     y = known_states(known[class_name], classifier.classes_.tolist())
     y.name = classifier.vocabulary_.class_name
-    return X, y, take_weights(known, args, label)
+    by = {name: known[name].to_numpy(dtype=object) for name in grouped}
+    return X, y, take_weights(known, args, label), by
 
 
 def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
@@ -168,6 +202,9 @@ def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
     given += ["--no-validation"] if folds is None else ["--folds", str(folds), "--seed", str(args.seed)]
     given += ["--class", args.class_name] if args.class_name is not None else []
     given += ["--stability"] if args.stability else []
+    given += [part for name in args.by for part in ("--by", name)]
+    given += ["--card"] if args.card else []
+    given += ["--use", args.use] if args.use else []
     if args.models:
         given += ["--models", ",".join(args.models)]
     given += [part for text in args.cost for part in ("--cost", text)]

@@ -24,6 +24,7 @@ from anbexact._runtime.progress import Progress
 from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
+from anbexact.compare.groups import group_metrics
 from anbexact.compare.losses import Losses
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
@@ -40,6 +41,7 @@ __all__ = [
     "Recommendation",
     "calibration_error",
     "compare",
+    "group_metrics",
     "kl_divergence",
     "structural_hamming_distance",
 ]

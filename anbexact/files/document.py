@@ -15,7 +15,9 @@ from anbexact._runtime.json_checks import reading
 from anbexact.files.atomic import check_place, write_atomically
 
 FORMAT_VERSION = 1
-"""The newest version of the formats, and the only one that is written."""
+"""The version of the formats that is written, unless a file contains edits by hand."""
+EDITED_VERSION = 2
+"""The version of files with edits by hand, which readers of the first version would ignore; the newest one."""
 
 Value = TypeVar("Value")
 
@@ -56,7 +58,7 @@ def write_document(kind: Kind, contents: Mapping[str, Any], path: str | Path) ->
     """
     document = {
         "format": kind.format,
-        "format_version": FORMAT_VERSION,
+        "format_version": EDITED_VERSION if has_edits(contents) else FORMAT_VERSION,
         "package_version": anbexact.__version__,
         **contents,
     }
@@ -94,10 +96,10 @@ def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, 
             f"Pass a file that {kind.written_by} wrote."
         )
     version = document.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
+    if isinstance(version, int) and version > EDITED_VERSION:
         raise ValueError(
             f"{path} was written by anbexact {document.get('package_version')} in format {version}, newer than the "
-            f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
+            f"format {EDITED_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
         )
     try:
         with reading("sha256"):
@@ -112,6 +114,12 @@ def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, 
         raise ValueError(
             f"{path} {what}: {error}. Restore it from a copy, or fit and save the {kind.noun} again."
         ) from error
+
+
+def has_edits(contents: Mapping[str, Any]) -> bool:
+    """Whether a classifier, or a member of a pool, was edited by hand."""
+    members = [member for _, member in contents.get("members", ())]
+    return "edits" in contents.get("refit", ()) or any(map(has_edits, members))
 
 
 def digest(document: Mapping[str, Any]) -> str:

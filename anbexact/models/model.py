@@ -206,7 +206,7 @@ class Model(ABC):
         - ``measure``, ``levels`` and ``level_cost`` of densities;
         - ``estimators``, with ``min_weight``, of an average of estimators;
         - ``ess_shares``, ``exact``, ``draws``, ``n_drawn`` and ``arcs`` of an average of networks;
-        - ``refit``, the facts of a refit;
+        - ``refit``, the facts of a refit, and ``edits``, the changes by hand since then;
         - ``weights``, ``members``, ``biases`` and ``ridge`` of a pool.
 
         A fact with another name is shown as its name and its value as text, and written to JSON unchanged. None means

@@ -4,6 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from pages import Page
 
@@ -141,3 +143,26 @@ def test_a_panel_starts_with_the_costs_that_are_given(capsys):
         (["Clinton", "Dole", "(reject)"], [[0.0, 1.0, 0.4], [3.0, 0.0, 0.4]]),
         (None, None),
     ]
+
+
+def test_groups_and_a_card(tmp_path, monkeypatch, capsys):
+    """``--by`` takes a column that is no feature; ``--card`` writes Markdown, and the command is part of it."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 80), "sex": rng.choice(["f", "m"], 80)})
+    frame["outcome"] = np.where(frame["a"] + rng.integers(0, 2, 80) > 1, "ill", "well")
+    frame.to_csv("data.csv", index=False)
+    frame.drop(columns="sex").to_csv("used.csv", index=False)
+    assert main(["fit", "used.csv", "--class", "outcome", "--model", "nb", "-o", "model.json"]) == 0
+    options = ["--by", "sex", "--by", "a", "--card", "--use", "Teaching.", "--no-validation"]
+    assert main(["report", "model.json", "data.csv", *options]) == 0
+    text = (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert "Predictions of well by sex" in text
+    assert "Predictions of well by a" in text
+    assert "Teaching." in text
+    assert "--by sex --by a --card --use Teaching." in text
+    capsys.readouterr()
+    assert main(["report", "model.json", "data.csv", "--use", "Teaching."]) == 2
+    assert "pass --card, too" in capsys.readouterr().err
+    assert main(["report", "model.json", "data.csv", "--by", "age"]) == 2
+    assert "age" in capsys.readouterr().err

@@ -345,10 +345,10 @@ def test_foreign_files(tmp_path):
 
 def test_newer_file(saved):
     document = json.loads(saved.read_bytes())
-    document.update(format_version=2, package_version="9.0")
+    document.update(format_version=3, package_version="9.0")
     saved.write_text(json.dumps(document))
     with pytest.raises(
-        ValueError, match=r"by anbexact 9\.0 in format 2, newer than the format 1 .* Upgrade anbexact"
+        ValueError, match=r"by anbexact 9\.0 in format 3, newer than the format 2 .* Upgrade anbexact"
     ):
         anbexact.load(saved)
 

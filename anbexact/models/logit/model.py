@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,23 @@ import pandas as pd
 
 from anbexact._runtime.deadline import check_limit
 from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.json_checks import listed, mapped
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.logit.closure import Closure, close, obstacles
 from anbexact.models.logit.design_frame import design_frame
+from anbexact.models.logit.edits import (
+    ARC,
+    SHAPE,
+    Edit,
+    apply_edit,
+    cost_of,
+    heir_of,
+    holding,
+    read_state,
+    without_interaction,
+)
 from anbexact.models.logit.firth_result import FirthResult, firth_result
 from anbexact.models.logit.fit import Effort
 from anbexact.models.logit.given import read_coefficients, with_changes
@@ -32,7 +44,7 @@ from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_
 from anbexact.models.logit.terms import term_frame
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
-from anbexact.models.smooth.shapes import Shapes, shapes_of, smooth_result
+from anbexact.models.smooth.shapes import Shapes, shapes_of, smooth_result, with_edits
 from anbexact.models.structure import Structure
 from anbexact.tables.table import merged_table
 
@@ -61,6 +73,8 @@ class LogitModel(LogitPosterior, Displayed):
         The record of the fit, and the arcs that were added.
     given : bool, default False
         Whether the coefficients were estimated elsewhere; see :meth:`with_coefficients`.
+    edits : sequence of Edit, default ()
+        The changes by hand that the potentials contain; see :meth:`change_shape` and :meth:`remove_arc`.
 
     Attributes
     ----------
@@ -80,6 +94,8 @@ class LogitModel(LogitPosterior, Displayed):
     refitted : Refit or None
         How :meth:`refit` fitted the coefficients: ``l2``, ``strength`` (the results of the cross-validation), ``fit``
         (``converged``, ``separated``, ``gradient``, ...), ``seconds``. None without a refit.
+    edits : tuple of Edit
+        The changes by hand since the fit, in their order, each with its reason and its cost.
     """
 
     def __init__(
@@ -91,6 +107,7 @@ class LogitModel(LogitPosterior, Displayed):
         refitted: Refit | None = None,
         closure: Closure | None = None,
         given: bool = False,
+        edits: Sequence[Edit] = (),
     ) -> None:
         self.network = network
         self.origin = origin
@@ -99,11 +116,12 @@ class LogitModel(LogitPosterior, Displayed):
         self.refitted = refitted
         self.closure = closure
         self.given = given
+        self.edits = tuple(edits)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the parts of the model; derived results are computed again when they are needed."""
-        parts = self.network, self.origin, self.potentials, self.structure, self.refitted, self.closure, self.given
-        return type(self), parts
+        made_of = self.network, self.origin, self.potentials, self.structure
+        return type(self), (*made_of, self.refitted, self.closure, self.given, self.edits)
 
     @cached_property
     def _listed(self) -> TermList:
@@ -183,7 +201,8 @@ class LogitModel(LogitPosterior, Displayed):
             If the tables of the closed network would not fit into memory.
         """
         structure, potentials, closure = close(self.structure, self.potentials, self.network.tables, self._shape)
-        return LogitModel(self.network, self.origin, potentials, structure, self.refitted, closure, self.given)
+        how = (self.refitted, closure, self.given, self.edits)
+        return LogitModel(self.network, self.origin, potentials, structure, *how)
 
     @cached_property
     def _closed(self) -> LogitModel:
@@ -193,7 +212,7 @@ class LogitModel(LogitPosterior, Displayed):
     @property
     def summing_network(self) -> TableNetwork:
         """The network with this posterior, under which missing and unknown cells are summed out."""
-        if self.refitted is None and not self.given:
+        if self.refitted is None and not self.given and not self.edits:
             return self.network
         return (self if self.equivalent else self._closed).to_network()
 
@@ -471,6 +490,176 @@ class LogitModel(LogitPosterior, Displayed):
         potentials = with_changes(self.potentials, self._listed.sets, self._listed.blocks(change))
         return LogitModel(self.network, self.origin, potentials, self.structure, None, self.closure, True)
 
+    # ---- changes by hand
+
+    def change_shape(
+        self,
+        features: Hashable | list[Hashable],
+        changes: Mapping[Any, float],
+        *,
+        label: Any = None,
+        reason: str = "",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> LogitModel:
+        """Return the model with some values of a shape changed by hand.
+
+        For a state in ``changes``, its number is added to the log odds of ``label`` against every other class.
+        Predictions, explanations, shapes and exports of the result follow from the changed terms. Its last edit says
+        what the change costs; standard errors of shapes are those of the fit.
+
+        Parameters
+        ----------
+        features : Hashable or list
+            A feature, or a list of several that have a term together.
+        changes : mapping of state to nats
+            States as in ``vocabulary``, a value, or a number, which stands for the interval that contains it; for
+            several features, tuples of these. On coarse grids of smooth refits, all states of a group must change
+            alike.
+        label : class label, optional
+            The class; by default, the second of two.
+        reason : str, optional
+            Why the change is made; it is kept with the edit.
+        X, y, sample_weight : optional
+            Rows on which the log loss before and after is measured, best ones that the model was not fitted to. By
+            default, the rows of the refit; without a refit, the cost stays unknown.
+
+        Returns
+        -------
+        LogitModel
+            Its ``edits`` end with this one.
+
+        Raises
+        ------
+        ValueError
+            For a feature, state or class that is not known, features without a common term, a number that is not
+            finite, or states that must change alike and do not.
+
+        Examples
+        --------
+        >>> from anbexact import AdditiveClassifier, NaiveBayesClassifier
+        >>> from anbexact.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer()
+        >>> X = X[["mean_radius", "mean_texture"]]
+        >>> model = AdditiveClassifier(NaiveBayesClassifier(), intervals=4, smooth=1.0).fit(X, y)
+        >>> edited = model.with_logit(model.logit_.change_shape("mean_texture", {30.0: -0.5}, reason="two rows only"))
+        >>> print(edited.logit_.edits[0].text)
+        mean_texture = (21.815, inf): -0.5 nats for malignant
+        """
+        names = tuple(features) if isinstance(features, list) else (features,)
+        holding(self.potentials, names)
+        k = self._label_of(label)
+        change = np.zeros([*(self._shape[name] for name in names), len(self.classes_)])
+        said = []
+        for states, nats in changes.items():
+            given = states if isinstance(features, list) else (states,)
+            if len(given) != len(names):
+                raise ValueError(f"a state of {names} has {len(names)} parts, not {states!r}")
+            codes = [
+                read_state(self.vocabulary, self.cut_points, name, value)
+                for name, value in zip(names, given, strict=True)
+            ]
+            if not np.isfinite(nats):
+                raise ValueError(f"the change of {states!r} must be a finite number of nats, not {nats!r}")
+            change[(*codes, k)] += nats
+            state = ", ".join(
+                f"{name} = {self.vocabulary.states[name][code]}" for name, code in zip(names, codes, strict=True)
+            )
+            said.append(f"{state}: {nats:+.4g} nats")
+        if isinstance(self.refitted, SmoothRefit):
+            with_edits(self.refitted, [(names, change)], strict=True)
+        text = f"{'; '.join(said)} for {self.classes_[k]}"
+        return self._costed(Edit(SHAPE, names, change, text, reason, None), X, y, sample_weight)
+
+    def remove_arc(
+        self,
+        parent: Hashable,
+        child: Hashable,
+        *,
+        reason: str = "",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> LogitModel:
+        """Return the model without an arc between features: its interaction is removed by hand.
+
+        The term of the child becomes the nearest function of the child and of the parent that adds up from both,
+        weighted by the rows, so that the effects of either feature alone stay. The ``structure`` of the result lacks
+        the arc. Nothing is fitted again; :meth:`refit` fits a model without the arc.
+
+        Parameters
+        ----------
+        parent, child : Hashable
+            The ends of the arc.
+        reason, X, y, sample_weight
+            As for :meth:`change_shape`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such arc, or if no other term has all parents of the child, so that :meth:`close` must be
+            called first.
+        """
+        held = next((of for of in self.potentials if of.child == child and parent in of.features), None)
+        if held is None or parent == child:
+            arcs = list(self.structure.feature_edges)
+            raise ValueError(f"there is no arc from {parent!r} to {child!r}; the arcs between features are {arcs}")
+        names = (child, parent, *(name for name in held.features if name not in (child, parent)))
+        heir_of(self.potentials, names)
+        axes = [held.features.index(name) for name in names]
+        logs = held.logs.transpose([*axes, len(axes)])
+        change = without_interaction(logs, self._weights_of(names)) - logs
+        text = f"arc from {parent} to {child} removed"
+        return self._costed(Edit(ARC, names, change, text, reason, None), X, y, sample_weight)
+
+    def _label_of(self, label: Any) -> int:
+        """Return the position of a class, by default of the second of two."""
+        classes = self.classes_.tolist()
+        if label is None and len(classes) == 2:
+            return 1
+        if label not in classes:
+            raise ValueError(f"label must be one of the classes {classes}, not {label!r}")
+        return int(classes.index(label))
+
+    def _weights_of(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
+        """Return the weights of the joint states of features in the rows of the fit; equal ones without rows."""
+        shape = [self._shape[name] for name in names]
+        if self.refitted is not None:
+            design = self.refitted.design
+            cells = np.ravel_multi_index([design.states(name) for name in names], shape)
+            return np.bincount(cells, design.totals, int(np.prod(shape))).reshape(shape).astype(np.float64)
+        counts = None if self.network.counts is None else self.network.counts.get(names[0])
+        if counts is None or not set(names) <= set(counts.variables):
+            return np.ones(shape)
+        others = tuple(k for k, name in enumerate(counts.variables) if name not in names)
+        kept = [name for name in counts.variables if name in names]
+        return np.asarray(counts.dense().sum(axis=others).transpose([kept.index(name) for name in names]))
+
+    def _costed(self, edit: Edit, X: Any, y: Any, sample_weight: Any) -> LogitModel:
+        """Return the model after an edit, with its cost."""
+        edited = self._edited(edit)
+        if X is not None:
+            before, weights = self._logs_of_classes(X, y, sample_weight)
+            after = edited._logs_of_classes(X, y, sample_weight)[0]
+            return self._edited(replace(edit, cost=cost_of(before, after, weights, training=False)))
+        if self.refitted is None:
+            return edited
+        design = self.refitted.design
+        rows, classes = np.nonzero(design.weights)
+        codes = np.zeros((len(self.vocabulary.features), len(design.weights)), dtype=np.int16)
+        for j, name in enumerate(self.vocabulary.features):
+            if name in design.features:
+                codes[j] = design.states(name)
+        before, after = (model.log_posterior(codes, self.origin.n_jobs)[rows, classes] for model in (self, edited))
+        return self._edited(replace(edit, cost=cost_of(before, after, design.weights[rows, classes], training=True)))
+
+    def _edited(self, edit: Edit) -> LogitModel:
+        """Return the model after an edit."""
+        potentials, structure = apply_edit(edit, self.potentials, self.structure)
+        how = (self.refitted, self.closure, self.given, (*self.edits, edit))
+        return LogitModel(self.network, self.origin, potentials, structure, *how)
+
     # ---- what a refit identifies
 
     @cached_property
@@ -542,7 +731,8 @@ class LogitModel(LogitPosterior, Displayed):
         """
         if not isinstance(self.refitted, SmoothRefit):
             raise ValueError("there are no shapes: refit with smooth='auto' first")
-        return shapes_of(self.refitted, self.vocabulary, self.classes_.tolist(), label, against)
+        edited = with_edits(self.refitted, [(edit.features, edit.change) for edit in self.edits])
+        return shapes_of(edited, self.vocabulary, self.classes_.tolist(), label, against)
 
     def result(self) -> Any:
         """Return the results of statsmodels for the rows of the refit, or, of a smooth refit, its own.
@@ -572,7 +762,7 @@ class LogitModel(LogitPosterior, Displayed):
         return replace(source, structure=structure, tables=tables, counts=None, estimation=None)
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts of the network that was learned, and the refit."""
+        """Return the facts of the network that was learned, the refit, and the edits by hand."""
         found = self.learned.facts()
         if self.refitted is not None:
             found["refit"] = {
@@ -585,6 +775,8 @@ class LogitModel(LogitPosterior, Displayed):
                 "complaint": self.convergence_message,
                 **self.refitted.facts(),
             }
+        if self.edits:
+            found["edits"] = [edit.record() for edit in self.edits]
         return found
 
     def on_one_graph(self, most_cells: int) -> LogitModel:
@@ -627,9 +819,11 @@ class LogitModel(LogitPosterior, Displayed):
         return self.origin.classifier_of(self.to_network(), l2)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record of the refit; network and origin are not part of it."""
+        """Return the record of the refit and the edits; network and origin are not part of it."""
         assert self.refitted is not None
-        return self.refitted.to_dict(self.vocabulary.positions)
+        positions = self.vocabulary.positions
+        described = self.refitted.to_dict(positions)
+        return {**described, "edits": [edit.to_dict(positions) for edit in self.edits]} if self.edits else described
 
     @classmethod
     def of_refit(cls, described: Mapping[str, Any], network: TableNetwork, origin: Origin) -> LogitModel:
@@ -642,7 +836,10 @@ class LogitModel(LogitPosterior, Displayed):
         """
         kind = SmoothRefit if "smooth" in described else Refit
         refitted = kind.from_dict(described, network)
-        return cls(network, origin, refitted.potentials, refitted=refitted)
+        model = cls(network, origin, refitted.potentials, refitted=refitted)
+        for of_edit in listed(described.get("edits", [])):
+            model = model._edited(Edit.from_dict(mapped(of_edit), network.vocabulary))
+        return model
 
     def to_pgmpy(self) -> DiscreteBayesianNetwork:
         """Return a pgmpy network with this posterior; see :meth:`to_classifier`."""

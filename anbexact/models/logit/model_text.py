@@ -42,4 +42,6 @@ def model_text(model: LogitModel) -> str:
         if model.n_parameters <= MOST_COUNTED and not model.seen_terms.all():
             seen = model.seen_terms
             lines.append(f"{int((~seen).sum()):,} of {len(seen):,} terms are in none of the rows; see unidentified")
+    if model.edits:
+        lines.append(f"edited by hand: {'; '.join(edit.text for edit in model.edits)}")
     return "\n".join(lines)

@@ -267,6 +267,13 @@ class LogitPosterior(Model):
         ValueError
             If a row of positive weight has a class that the model does not know.
         """
+        logs, weights = self._logs_of_classes(X, y, sample_weight)
+        return float(weights @ logs)
+
+    def _logs_of_classes(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return ln P(true class | row) in nats, and the weights, of rows; see :meth:`log_likelihood`."""
         logs = self._log_posterior(X)
         check_consistent_length(logs, y)
         weights = check_weights(sample_weight, len(logs))
@@ -280,4 +287,4 @@ class LogitPosterior(Model):
                 "leave such rows out, as they have no likelihood under it"
             )
         known = np.array([*(place.get(label, 0) for label in labels), 0])[codes]
-        return float(weights @ logs[np.arange(len(logs)), known])
+        return logs[np.arange(len(logs)), known], weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -143,6 +143,46 @@ class Shapes(Displayed, list[Shape]):
     def plot(self, *, most: int | None = None) -> Any:
         """Return a matplotlib figure of the shapes; see :func:`anbexact.show.figures.logit_shapes.plot_shapes`."""
         return drawn(self, most)
+
+
+def with_edits(
+    refitted: SmoothRefit, edits: Sequence[tuple[tuple[Hashable, ...], Floats]], *, strict: bool = False
+) -> SmoothRefit:
+    """Return a refit whose shapes contain what was added to terms by hand.
+
+    Parameters
+    ----------
+    refitted : SmoothRefit
+    edits : sequence of (features, change)
+        Features of a term, and what was added, shape (*states, classes); its mean over the classes does not matter.
+    strict : bool, default False
+        Whether a change must be the same in all states of a group, and a term without a shape is refused.
+
+    Raises
+    ------
+    ValueError
+        With ``strict``.
+    """
+    shift = refitted.shift.copy()
+    for features, change in edits:
+        term = next((of for of in refitted.problem.terms if set(of.features) == set(features)), None)
+        if term is None:
+            if strict:
+                known = ", ".join(" & ".join(map(str, of.features)) for of in refitted.problem.terms if of.axes)
+                raise ValueError(f"there is no shape of {' & '.join(map(str, features))}; the shapes are {known}")
+            continue
+        ordered = change.transpose([*(features.index(name) for name in term.features), change.ndim - 1])
+        groups = np.ix_(*(axis.groups for axis in term.axes))
+        cells = np.ravel_multi_index(np.broadcast_arrays(*groups), term.shape).ravel()
+        values = ordered.reshape(len(cells), -1)
+        values = values - values.mean(axis=1, keepdims=True)
+        sums = np.stack([np.bincount(cells, column, term.size) for column in values.T], axis=1)
+        means = sums / np.bincount(cells, minlength=term.size)[:, None]
+        if strict and not np.allclose(means[cells], values):
+            name = next(axis.feature for axis in term.axes if axis.groups.max() + 1 < len(axis.groups))
+            raise ValueError(f"some states of {name!r} share a value of this shape: change all of them alike")
+        shift[term.cells] += means
+    return replace(refitted, shift=shift)
 
 
 def shapes_of(

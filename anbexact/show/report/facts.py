@@ -279,6 +279,17 @@ def _print_refit(found: Facts) -> None:
     )
 
 
+def _print_edits(found: Facts) -> None:
+    """Print the changes by hand with their costs."""
+    for edit in found["edits"]:
+        reason = f" ({edit['reason']})" if edit["reason"] else ""
+        cost = "not measured"
+        if edit["difference"] is not None:
+            error = f"standard error {edit['difference_error']:.4f}"
+            cost = f"log loss {edit['before']:.4f} to {edit['after']:.4f}, {edit['difference']:+.4f} ({error})"
+        print_wrapped(f"edited by hand: {edit['edit']}{reason}; {cost}")
+
+
 def _print_members(found: Facts) -> None:
     """Print the members that were tried for a pool, with their weights."""
     lines = [["member", "weight", "log loss", "seconds", ""]]
@@ -303,12 +314,14 @@ PRINTED: dict[str, Callable[[Facts], None]] = {
     "arcs": _print_arcs,
     "structure": _print_structure,
     "refit": _print_refit,
+    "edits": _print_edits,
     "members": _print_members,
 }
 """The facts that are printed, in this order."""
 SHOWN = {
     *("class", "classes", "features", "cut_points", "groups", "missing_as_states", "dropped"),
     *("ess", "smoothing", "score_name", "min_weight", "exact", "levels", "level_cost", "biases", "ridge"),
+    "edits",
     *WRITTEN,
 }
 """The facts that are printed in their own form, or as a part of another fact; all others are printed by name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,11 @@ from anbexact.show.report.document import Block, Document, Fragment, Listing, Pa
 from anbexact.show.report.evidence_panel import panel_or_reason
 from anbexact.show.report.page.page import PANEL_SCRIPTS, page
 from anbexact.show.report.plain import plain_values
+from anbexact.show.report.sections.card import model_section, use_section
 from anbexact.show.report.sections.decisions import decisions_section
+from anbexact.show.report.sections.edits import edits_section
 from anbexact.show.report.sections.features import cases_section, features_section
+from anbexact.show.report.sections.groups import groups_section
 from anbexact.show.report.sections.limits import limits_section, warnings_of
 from anbexact.show.report.sections.network import arcs_section, network_section
 from anbexact.show.report.sections.performance import performance_section, refit_section
@@ -58,6 +61,8 @@ class Settings:
         Whether there is a section on how certain the arcs and the probabilities are.
     costs : Costs or None
         What decisions cost; None for no section on decisions.
+    by : mapping of str to (rows,) array
+        Groups of the rows, by the names of columns, by which predictions are compared.
     """
 
     models: tuple[str, ...] = ()
@@ -67,6 +72,7 @@ class Settings:
     progress: Progress | None = None
     stability: bool = False
     costs: Costs | None = None
+    by: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +163,7 @@ def report(
     costs: Any = None,
     utilities: Any = None,
     reject: float | None = None,
+    by: Any = (),
 ) -> Report:
     """Report on a fitted classifier: its data, network, predictions, features, single cases and limits.
 
@@ -188,6 +195,10 @@ def report(
         the most probable class. The evidence panel starts with these costs.
     reject : float, optional
         The cost (or utility) of leaving the decision about a row to somebody else.
+    by : feature, list of features, or mapping of name to (rows,) array, optional
+        Groups of rows, such as their sex, for a section on predictions by group: selection, error rates and
+        calibration (:func:`anbexact.compare.group_metrics`). The groups are the states of a feature, or the values of
+        any other column in a mapping.
 
     Returns
     -------
@@ -215,13 +226,102 @@ def report(
     """
     named = (models,) if isinstance(models, str) else tuple(models)
     said = {"models": repr(list(named)) if named else "", "stability": "True" if stability else ""}
-    own = {"sample_weight": sample_weight, "costs": costs, "utilities": utilities}
+    own = {"sample_weight": sample_weight, "costs": costs, "utilities": utilities, "by": by or None}
     said |= {name: name for name, value in own.items() if value is not None}
     said |= {"reject": "" if reject is None else f"{reject:g}", "folds": repr(folds), "seed": repr(seed)}
     command = _call(type(classifier).__name__, {name: value for name, value in said.items() if value})
     subject = Subject.of(classifier, X, y, sample_weight)
     decided = costs_given(subject.classes, costs, utilities, reject)
-    return make_report(subject, Settings(named, folds, seed, command, progress, stability, decided))
+    settings = Settings(named, folds, seed, command, progress, stability, decided, subject.groups(by))
+    return make_report(subject, settings)
+
+
+def model_card(
+    classifier: DiscreteClassifier,
+    X: Any,
+    y: Any,
+    *,
+    use: str = "",
+    by: Any = (),
+    sample_weight: Any = None,
+    folds: int | None = 5,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """Return a model card: what a classifier is, what it is for, how good and how fair it is, and its limits.
+
+    It is a short report in the order of Mitchell et al. (2019): the model with its certificate, the intended use, the
+    data, held-out measures with calibration, predictions by group, changes by hand, warnings and limits.
+
+    Parameters
+    ----------
+    classifier, X, y, sample_weight, folds, seed, progress, by
+        As for :func:`report`.
+    use : str, optional
+        Who may use the model, for what, and for what not. Without it, the card says that this was not stated.
+
+    Returns
+    -------
+    Report
+        ``save("card.md")`` writes Markdown, ``save("card.html")`` a page, and ``save("card.json")`` JSON.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError, ValueError
+        As for :func:`report`.
+
+    References
+    ----------
+    Mitchell et al., *Model cards for model reporting*, FAT* (2019).
+
+    Examples
+    --------
+    >>> from anbexact import NaiveBayesClassifier
+    >>> from anbexact.datasets import load_iris
+    >>> from anbexact.report import model_card
+    >>> X, y = load_iris()
+    >>> card = model_card(NaiveBayesClassifier().fit(X, y), X, y, use="Teaching.", folds=None)
+    >>> [section.key for section in card.document.sections]
+    ['model', 'use', 'data', 'performance', 'limits', 'reproduce']
+    """
+    subject = Subject.of(classifier, X, y, sample_weight)
+    said = {"use": repr(use) if use else "", "by": "by" if by else "", "folds": repr(folds), "seed": repr(seed)}
+    arguments = ", ".join(f"{name}={value}" for name, value in said.items() if value)
+    command = f"from anbexact.report import model_card\n\nmodel_card(classifier, X, y, {arguments}).save('card.md')"
+    return make_card(subject, Settings((), folds, seed, command, progress, by=subject.groups(by)), use)
+
+
+def make_card(subject: Subject, settings: Settings, use: str) -> Report:
+    """Return the model card of a classifier; see :func:`model_card`."""
+    validation, reason = _validated(subject, settings)
+    sections = [
+        model_section(subject),
+        use_section(use),
+        rows_section(subject),
+        _card_performance(validation, reason),
+        groups_section(subject, validation, settings.by),
+        edits_section(subject),
+        limits_section(subject, validation),
+        reproduce_section(subject, settings.command, settings.folds if validation else None, settings.seed),
+    ]
+    about = {"class": subject.class_name, "classes": subject.classes, "rows": len(subject.X), "model": subject.name}
+    title = f"Model card: {subject.class_name} by {subject.title}"
+    return Report(Document(title, [section for section in sections if section is not None], about))
+
+
+def _card_performance(validation: Validation | None, reason: str) -> Section:
+    """Return the measures and the calibration of a cross-validated classifier."""
+    found = performance_section(validation, reason)
+    kept = [block for block in found.blocks if block.key not in ("gains", "confusion")]
+    return Section(found.key, found.title, kept)
+
+
+def _validated(subject: Subject, settings: Settings) -> tuple[Validation | None, str]:
+    """Return the cross-validation that was asked for, or why rows cannot be divided into folds."""
+    reason = "" if settings.folds is None else obstacle(subject)
+    if settings.folds is None or reason:
+        return None, reason
+    return validate(subject, settings.folds, settings.seed, settings.models, settings.progress), ""
 
 
 def _call(name: str, given: Mapping[str, str]) -> str:
@@ -235,9 +335,7 @@ def _call(name: str, given: Mapping[str, str]) -> str:
 
 def make_report(subject: Subject, settings: Settings) -> Report:
     """Return the report on a classifier and rows; see :func:`report`."""
-    validation, reason = None, "" if settings.folds is None else obstacle(subject)
-    if settings.folds is not None and not reason:
-        validation = validate(subject, settings.folds, settings.seed, settings.models, settings.progress)
+    validation, reason = _validated(subject, settings)
     sections = [
         _summary(subject, validation),
         rows_section(subject),
@@ -245,6 +343,8 @@ def make_report(subject: Subject, settings: Settings) -> Report:
         performance_section(validation, reason),
         pool_section(subject),
         refit_section(validation),
+        edits_section(subject),
+        groups_section(subject, validation, settings.by),
         decisions_section(subject, validation, settings.costs),
         features_section(subject),
         shapes_section(subject),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,6 +42,8 @@ class Subject:
         Whether weights were given.
     n_left_out : int
         Rows without a class, or of weight 0.
+    places : (rows,) int
+        Positions of the rows among those that were passed.
     """
 
     classifier: DiscreteClassifier
@@ -49,6 +52,7 @@ class Subject:
     weights: Floats
     weighted: bool
     n_left_out: int
+    places: Integers
 
     @classmethod
     def of(cls, classifier: DiscreteClassifier, X: Any, y: Any, sample_weight: Any = None) -> Subject:
@@ -72,7 +76,44 @@ class Subject:
                 f"{classifier.classes_.tolist()}): leave out these rows, or fit again"
             )
         rows, labels = frame[kept].reset_index(drop=True), target[kept].reset_index(drop=True)
-        return cls(classifier, rows, labels, weights[kept], sample_weight is not None, int((~kept).sum()))
+        n_left_out = int((~kept).sum())
+        places = np.flatnonzero(kept)
+        return cls(classifier, rows, labels, weights[kept], sample_weight is not None, n_left_out, places)
+
+    def groups(self, by: Any) -> dict[str, Any]:
+        """Return the group of every row, by the names of columns.
+
+        Parameters
+        ----------
+        by : name, sequence of names, or mapping of name to values
+            Features, whose states are the groups; or values of other columns for the rows that were passed.
+
+        Raises
+        ------
+        ValueError
+            For a name that is not a feature, or for values of another number of rows.
+        """
+        if isinstance(by, Mapping):
+            return {str(name): self._of_rows(str(name), values) for name, values in by.items()}
+        names = by if isinstance(by, list | tuple) else [by]
+        unknown = [name for name in names if name not in self.vocabulary.used]
+        if unknown:
+            raise ValueError(
+                f"by names {unknown[0]!r}, which is not a feature; pass the values of another column as "
+                f"by={{{str(unknown[0])!r}: values}}"
+            )
+        return {str(name): self._states(name) for name in names}
+
+    def _of_rows(self, name: str, values: Any) -> Any:
+        known = np.asarray(values, dtype=object)
+        if len(known) != len(self.X) + self.n_left_out:
+            raise ValueError(f"by has {len(known):,} values of {name!r} for {len(self.X) + self.n_left_out:,} rows")
+        return known[self.places]
+
+    def _states(self, name: Any) -> Any:
+        states = np.array([*map(str, self.vocabulary.states[name]), None], dtype=object)
+        codes = self.codes[self.vocabulary.features.index(name)]
+        return states[np.where(codes < 0, -1, codes)]
 
     @property
     def name(self) -> str:

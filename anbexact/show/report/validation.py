@@ -97,6 +97,8 @@ class Validation:
         Number of folds.
     notes : list of str
         Remarks.
+    places : (rows,) int
+        For every prediction, the position of its row in the report.
     """
 
     lines: dict[str, HeldOut]
@@ -105,6 +107,7 @@ class Validation:
     classes: list[Any]
     folds: int
     notes: list[str]
+    places: Integers
 
 
 def obstacle(subject: Subject) -> str:
@@ -148,7 +151,8 @@ def validate(
         measured[names[2]] = _pooled(measured[names[0]], measured[names[1]])
     order = sorted(measured, key=lambda name: (refit is None or name not in refit, name == BASELINE))
     lines = {name: _held_out(measured[name]) for name in order}
-    return Validation(lines, own, refit, data.classes, len(data.splits), data.notes)
+    places = np.concatenate([data.frame.index.to_numpy()[test] for _, test in data.splits])
+    return Validation(lines, own, refit, data.classes, len(data.splits), data.notes, places)
 
 
 def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, str], tuple[str, str, str] | None]:
