@@ -12,7 +12,8 @@ from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.model_columns import check_columns, expected_columns, features_of, known_states, names_as_text
 from anbexact.cli.models import read_model
-from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights, add_workers
+from anbexact.cli.options import DATA_HELP, add_reading, add_weights, add_workers
+from anbexact.cli.parsers import CommandParser
 from anbexact.cli.row_counts import repeat_rows
 from anbexact.cli.streams import like_a_file
 from anbexact.cli.tables import (
@@ -49,16 +50,9 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "report",
-        "MODEL DATA [options]",
-        summary="write one page on a classifier: network, performance, explanations, an evidence panel",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("MODEL DATA [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument(

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from anbexact.classifiers import NaiveBayesClassifier
 from anbexact.models.network.explanation_text import value_text
-from anbexact.show.report.text import MOST_LINES, TABLE_WIDTH, print_cells, print_wrapped
+from anbexact.show.report.lines import print_cells, print_wrapped
+from anbexact.show.report.text import MOST_LINES, TABLE_WIDTH
 from anbexact.tables.vocabulary import is_missing
 
 if TYPE_CHECKING:

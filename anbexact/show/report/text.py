@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anbexact.show.measures import MEASURES, measured_rows
+from anbexact.show.report.lines import print_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-WIDTH = 118
-"""Characters in a line."""
 TABLE_WIDTH = 100
 """Characters in a line of the comparison."""
 MOST_LINES = 10
 """Lines that are printed of a structure or an explanation, and cells of a row."""
-
-
-def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
-    """Print a text in lines of a width, all but the first indented by two more characters."""
-    print(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent + "  "))
 
 
 def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
@@ -100,20 +93,6 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
 
 def _enumerated(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
-
-
-def print_cells(first: str, others: Sequence[str], widths: Sequence[int]) -> None:
-    """Print a line of a table, the first cell aligned to the left, the others to the right."""
-    cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
-    print("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-
-
-def class_sizes(y: pd.Series[Any], most: int = 8) -> str:
-    """Return the classes and how many rows each of them has, the most frequent first."""
-    sizes = list(y.value_counts().items())
-    sizes = [(label, n) for label, n in sizes if n]
-    shown = ", ".join(f"{label} ({n:,})" for label, n in sizes[:most])
-    return f"class {y.name}: {shown}" + (f" and {len(sizes) - most} more classes" if len(sizes) > most else "")
 
 
 def about(name: str) -> str:
