@@ -20,6 +20,7 @@ from anbexact.cli.options import (
     add_common,
     add_reading,
     add_weights,
+    seconds_or_none,
     weighted_by,
 )
 from anbexact.cli.parsers import CommandParser
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
 
 DEMO_TABLE = "tic_tac_toe"
 """The embedded table that is taken without any arguments."""
-FOLDS, DEMO_FOLDS = 10, 5
-"""Default numbers of folds: with a table or dataset, and without any arguments."""
+FOLDS = 5
+"""Default number of folds."""
+TIME_LIMIT = 60.0
+"""Default number of seconds."""
 DESCRIPTION = f"""\
-Cross-validate classifiers side by side, learn the ANB from all rows, and explain its answer for one row.
-Without DATA and --dataset, the embedded table {DEMO_TABLE} is taken, with {DEMO_FOLDS} folds and a selection of
-models. If you interrupt the command, it prints the models that are finished."""
+Cross-validate classifiers side by side, quick ones first, and recommend one: the simplest of those that may be the
+best. It is then learned from all rows, and its answer for one row is explained. Without DATA and --dataset, the
+embedded table {DEMO_TABLE} is taken. If you interrupt the command, it sums up the models that are finished."""
 EXAMPLES = """\
   anbexact compare data.csv --class NAME
   anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
@@ -55,10 +58,14 @@ def fill(parser: CommandParser) -> None:
     parser.add_argument("--models", type=_names, metavar="A,B,...", help="models to compare, of those below")
     parser.add_argument("--folds", type=int, metavar="K", help=f"number of cross-validation folds (default {FOLDS})")
     parser.add_argument(
-        "--no-refit",
-        action="store_true",
-        help="leave out the refitted models, which take longest on large tables",
+        "--time-limit",
+        type=seconds_or_none,
+        default=TIME_LIMIT,
+        metavar="S",
+        help=f"seconds for the comparison (default {TIME_LIMIT:g}; none for no limit): a model that would not end in "
+        "time is left out, with a note",
     )
+    parser.add_argument("--no-refit", action="store_true", help="leave out the refits of networks that you name")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random folds (default 0)")
     parser.add_argument("--missing", choices=(*HANDLE_MISSING, EM), help=MISSING_HELP)
     add_weights(parser)
@@ -106,7 +113,7 @@ def run(args: argparse.Namespace) -> None:
         )
         sys.stdout.flush()
     if args.folds is None:
-        args.folds = DEMO_FOLDS if args.data is None and args.dataset is None else FOLDS
+        args.folds = FOLDS
     with no_garbage():
         from anbexact.cli.comparing import compare_and_print
     compare_and_print(args, X, y, weights)

@@ -129,6 +129,19 @@ def numbers(text: str) -> float | tuple[float, ...]:
     return values if len(values) > 1 else values[0]
 
 
+def seconds_or_none(text: str) -> float | None:
+    """Return the value of the time limit."""
+    if text == "none":
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of seconds above 0 nor none")
+    return seconds
+
+
 def size(text: str) -> float:
     """Return the value of an option that is a number of bytes, such as ``4GB`` or ``500MB``."""
     units = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}

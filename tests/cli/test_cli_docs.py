@@ -150,7 +150,6 @@ def workplace(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(webbrowser, "open", lambda *_: True)
     monkeypatch.setattr(compare, "FOLDS", 2)
-    monkeypatch.setattr(compare, "DEMO_FOLDS", 2)
 
 
 def write_shown_files(where):
