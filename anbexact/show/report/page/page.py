@@ -11,6 +11,8 @@ from anbexact.show.svg.markup import Markup, element, static_text
 PACKAGE = "anbexact.show.report.page"
 SCRIPTS = ("engine.js", "averages.js", "draws.js", "panel.js")
 """What an evidence panel runs, in this order."""
+ZOOM, NETWORK = "zoom.js", 'class="anbexact-network"'
+"""What enlarges pictures of networks, and how a page shows that it has one."""
 
 
 def page(
@@ -32,7 +34,9 @@ def page(
     contents : bool, default True
         Whether to list the sections.
     """
-    scripts = [static_text(PACKAGE, name) for name in SCRIPTS] if with_panel else []
+    with_network = any(NETWORK in content for _, _, content in sections)
+    names = [*(SCRIPTS if with_panel else ()), *([ZOOM] if with_network else [])]
+    scripts = [static_text(PACKAGE, name) for name in names]
     policy = "; ".join(
         [
             "default-src 'none'",
