@@ -208,7 +208,7 @@ def some_rows(model: Any) -> list[list[Any]]:
 
 
 def answers(model: Any, given: list[list[Any]]) -> np.ndarray:
-    """Return the log class posterior of rows, or the log joint probabilities of states of a network without a class."""
+    """Return the log class posterior of rows, or log joint probabilities of a network without a class."""
     if hasattr(model, "log_joint") and not hasattr(model, "predict_proba"):
         arities = [model.vocabulary.arity(name) for name in model.vocabulary.names]
         codes = np.stack([np.arange(6) % arity for arity in arities]).astype(np.int16)

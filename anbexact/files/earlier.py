@@ -1,4 +1,4 @@
-"""How files of earlier versions are read: they are brought to the newest format before anything else looks at them."""
+"""How files of earlier versions are read: they are brought to the newest format first."""
 
 from __future__ import annotations
 
