@@ -18,12 +18,12 @@ from typing import NoReturn
 import anbexact
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.memory import is_from_system
-from anbexact.cli import compare, convert, fit, panel, predict, report, sample
+from anbexact.cli import compare, convert, fit, panel, predict, report, sample, scorecard
 from anbexact.cli.messages import InputError, in_options, note, noted_once
 from anbexact.cli.options import FORMATTER
 from anbexact.cli.streams import usable_streams
 
-COMMANDS = (fit, predict, compare, report, panel, sample, convert)
+COMMANDS = (fit, predict, compare, report, panel, scorecard, sample, convert)
 """The commands, in the order of the help text."""
 
 EXAMPLES = """\

@@ -139,10 +139,10 @@ def group_label(states: list[str], *, intervals: bool) -> str:
     >>> group_label(["(-inf, 3]", "(3, 5]"], intervals=True), group_label(["(3, 5]"], intervals=True)
     ('≤ 5', '> 3, ≤ 5')
     >>> group_label(["a", "b"], intervals=False)
-    'a, b'
+    'a or b'
     """
     if not intervals:
-        return ", ".join(states)
+        return " or ".join(states)
     low = states[0][1:].split(", ")[0]
     high = states[-1][:-1].split(", ")[-1]
     if low == "-inf":

@@ -14,7 +14,13 @@ SCRIPTS = ("engine.js", "averages.js", "draws.js", "panel.js")
 
 
 def page(
-    title: str, sections: Sequence[tuple[str, str, Markup]], *, with_panel: bool, contents: bool = True
+    title: str,
+    sections: Sequence[tuple[str, str, Markup]],
+    *,
+    with_panel: bool = False,
+    contents: bool = True,
+    own_scripts: Sequence[Markup] = (),
+    own_style: str = "",
 ) -> Markup:
     """Return a page.
 
@@ -27,12 +33,16 @@ def page(
         The title of the page.
     sections : sequence of (anchor, heading, content)
         What the page shows.
-    with_panel : bool
+    with_panel : bool, default False
         Whether there is an evidence panel, which needs its scripts.
     contents : bool, default True
         Whether to list the sections.
+    own_scripts : sequence of Markup, optional
+        Further scripts.
+    own_style : str, optional
+        Style that is added to that of all pages.
     """
-    scripts = [static_text(PACKAGE, name) for name in SCRIPTS] if with_panel else []
+    scripts = [*(static_text(PACKAGE, name) for name in SCRIPTS if with_panel), *own_scripts]
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -43,7 +53,7 @@ def page(
             "form-action 'none'",
         ]
     )
-    style = static_text("anbexact.show.notebook", "display.css") + static_text(PACKAGE, "page.css")
+    style = static_text("anbexact.show.notebook", "display.css") + static_text(PACKAGE, "page.css") + own_style
     head = element(
         "head",
         element("meta", charset="utf-8"),
