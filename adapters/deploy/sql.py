@@ -15,6 +15,7 @@ from anbexact.adapters.deploy.sql_dialects import DIALECTS
 from anbexact.models.logit.potentials import Potential, Potentials
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 
+
 def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", keep: Sequence[str] = ()) -> str:
     """Return a query that computes the class posterior of every row of a table, and predicts its class.
 

@@ -49,7 +49,9 @@ def add(commands: Commands) -> None:
         description=DESCRIPTION,
         examples=EXAMPLES,
     )
-    parser.add_argument("data", metavar="MODEL_OR_DATA", help=f"a classifier written by fit or convert, or {DATA_HELP}")
+    parser.add_argument(
+        "data", metavar="MODEL_OR_DATA", help=f"a classifier written by fit or convert, or {DATA_HELP}"
+    )
     parser.add_argument(
         "--class",
         dest="class_name",

@@ -10,7 +10,7 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.additive_effects import AdditiveEffect
 from anbexact.tables.vocabulary import Vocabulary
 
-KEPT = 0.95
+KEPT = 0.99
 """Share of the variation of an effect that groups keep, unless that takes more groups than are allowed."""
 LITTLE = 5e-4
 """Variation within groups, in squared nats, that does not matter."""

@@ -31,7 +31,7 @@ DOUBLING, BASE_SCORE, BASE_ODDS = 20.0, 600, 50.0
 """The points that double the odds, and the score at given odds, where none are chosen."""
 PULL = 0.01
 """Precision of the pull of points to the log odds of the model: a hundredth of a row."""
-STATES, JOINT_STATES = 5, 3
+STATES, JOINT_STATES = 8, 3
 """Maximum numbers of groups of states of a feature, on its own and along an axis of a table of several features."""
 
 
@@ -63,7 +63,7 @@ def to_scorecard(
     - With ``max_points``, the points are from ``-max_points`` to ``max_points``, and 0 for the most common states of
       every feature, which share a group. They minimise the log loss over the training rows, together with the scale
       and the offset of the log odds, up to ``gap``: branch and bound proves it, or says within what gap it was when
-      the time ran out (``certificate``). States with similar log odds form at most 5 groups, of which each gets its
+      the time ran out (``certificate``). States with similar log odds form at most 8 groups, of which each gets its
       own points; tables of several features have at most 3 groups of each.
 
     Parameters

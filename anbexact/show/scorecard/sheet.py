@@ -97,9 +97,7 @@ def _row(row: PointRow) -> Markup:
 
 def _grid(card: Scorecard, table: PointTable) -> Markup:
     """Return the table of a pair as a grid."""
-    down, across = (
-        axis_groups(table, axis, card.reader.vocabulary, card.reader.cut_points) for axis in range(2)
-    )
+    down, across = (axis_groups(table, axis, card.reader.vocabulary, card.reader.cut_points) for axis in range(2))
     first, second = map(str, table.features)
     corner = f"{first} \N{DOWNWARDS ARROW}  {second} \N{RIGHTWARDS ARROW}"
     head = element("tr", element("th", corner), *(element("th", label, scope="col") for label, _ in across))
@@ -251,7 +249,9 @@ def claims(card: Scorecard) -> list[str]:
             f"by more than {proved.gap:.2g} nats per row"
         )
         end = "" if proved.in_time else " (the search ended at its time limit)"
-        found.append(f"{claim}{end}. Their mean log loss over the training rows, for {loss}, is {proved.loss:.4f} nats.")
+        found.append(
+            f"{claim}{end}. Their mean log loss over the training rows, for {loss}, is {proved.loss:.4f} nats."
+        )
     return found
 
 
