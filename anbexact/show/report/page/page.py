@@ -16,7 +16,13 @@ ZOOM, NETWORK = "zoom.js", 'class="anbexact-network"'
 
 
 def page(
-    title: str, sections: Sequence[tuple[str, str, Markup]], *, with_panel: bool, contents: bool = True
+    title: str,
+    sections: Sequence[tuple[str, str, Markup]],
+    *,
+    with_panel: bool = False,
+    contents: bool = True,
+    own_scripts: Sequence[Markup] = (),
+    own_style: str = "",
 ) -> Markup:
     """Return a page.
 
@@ -29,14 +35,18 @@ def page(
         The title of the page.
     sections : sequence of (anchor, heading, content)
         What the page shows.
-    with_panel : bool
+    with_panel : bool, default False
         Whether there is an evidence panel, which needs its scripts.
     contents : bool, default True
         Whether to list the sections.
+    own_scripts : sequence of Markup, optional
+        Further scripts.
+    own_style : str, optional
+        Style that is added to that of all pages.
     """
     with_network = any(NETWORK in content for _, _, content in sections)
     names = [*(SCRIPTS if with_panel else ()), *([ZOOM] if with_network else [])]
-    scripts = [static_text(PACKAGE, name) for name in names]
+    scripts = [*(static_text(PACKAGE, name) for name in names), *own_scripts]
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -47,7 +57,7 @@ def page(
             "form-action 'none'",
         ]
     )
-    style = static_text("anbexact.show.notebook", "display.css") + static_text(PACKAGE, "page.css")
+    style = static_text("anbexact.show.notebook", "display.css") + static_text(PACKAGE, "page.css") + own_style
     head = element(
         "head",
         element("meta", charset="utf-8"),
