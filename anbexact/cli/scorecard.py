@@ -12,7 +12,7 @@ from anbexact.cli.options import DATA_HELP, add_choosing, add_reading, add_weigh
 from anbexact.cli.parsers import CommandParser
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.cli.writing import check_place
-from anbexact.show.report.text import print_wrapped
+from anbexact.show.report.lines import print_wrapped
 
 if TYPE_CHECKING:
     from anbexact.adapters import Scorecard
@@ -54,8 +54,9 @@ def fill(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="OUT",
-        help="the file to write: by its extension a page to print with a calculator (.html), a workbook with formulas "
-        "(.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are printed",
+        help="the file to write: by its extension a page to print with a calculator (.html), a workbook with "
+        "formulas (.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are "
+        "printed",
     )
     parser.add_argument(
         "--reference", metavar="LABEL", help="the class against which the odds are taken (default: the first)"
