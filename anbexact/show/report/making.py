@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import counted
 from anbexact.classifiers import DiscreteClassifier
@@ -20,6 +21,7 @@ from anbexact.show.report.document import Block, Document, Fragment, Listing, Pa
 from anbexact.show.report.evidence_panel import panel_or_reason
 from anbexact.show.report.page.page import PANEL_SCRIPTS, page
 from anbexact.show.report.plain import plain_values
+from anbexact.show.report.plain_intervals import spoken_intervals, with_spoken_intervals
 from anbexact.show.report.sections.card import model_section, use_section
 from anbexact.show.report.sections.decisions import decisions_section
 from anbexact.show.report.sections.edits import edits_section
@@ -41,6 +43,12 @@ PANEL_BYTES = 900_000
 """Most bytes that the tables of a panel may take within a report; ``anbexact panel`` writes pages for larger ones."""
 
 
+TIME_LIMIT = 15.0
+"""Default number of seconds for a report; ``anbexact report`` takes some more to read classifier and table."""
+LEAST_SHARE = 0.3
+"""Share of the time limit that the cross-validation has in any case."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How a report is made.
@@ -51,6 +59,8 @@ class Settings:
         Names of the rivals that are cross-validated, too.
     folds : int or None
         Number of folds; None for no cross-validation.
+    time_limit : float or None
+        Seconds for the report, of which the cross-validation has what the other sections leave; None for no limit.
     seed : int
         Seed of the folds.
     command : str
@@ -67,6 +77,7 @@ class Settings:
 
     models: tuple[str, ...] = ()
     folds: int | None = 5
+    time_limit: float | None = TIME_LIMIT
     seed: int = 0
     command: str = ""
     progress: Progress | None = None
@@ -83,14 +94,17 @@ class Report:
     ----------
     document : Document
         Its sections.
+    spoken : mapping of str to str
+        What intervals are called on a page, by their names as states.
     """
 
     document: Document
+    spoken: Mapping[str, str] = field(default_factory=dict)
 
     def to_html(self) -> str:
         """Return the report as one HTML page that needs no other file and no network."""
         sections = [
-            (section.key, section.title, joined((block.html() for block in section.blocks), "\n"))
+            (section.key, section.title, self._spoken(joined((block.html() for block in section.blocks), "\n")))
             for section in self.document.sections
         ]
         with_panel = any(
@@ -100,7 +114,10 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, without pictures and without the panel."""
-        return self.document.markdown()
+        return with_spoken_intervals(self.document.markdown(), self.spoken, markdown=True)
+
+    def _spoken(self, content: Markup) -> Markup:
+        return Markup(with_spoken_intervals(content, self.spoken))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the report says as values for JSON, by section and table."""
@@ -157,6 +174,7 @@ def report(
     sample_weight: Any = None,
     models: Iterable[str] = (),
     folds: int | None = 5,
+    time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     stability: bool = False,
@@ -179,8 +197,11 @@ def report(
     models : names, optional
         Rivals that are cross-validated with the classifier, by the names of :func:`anbexact.compare.compare`.
     folds : int or None, default 5
-        Folds of the cross-validation, in which the classifier is learned again; None leaves it out. It takes by far
-        the longest of all sections.
+        Folds of the cross-validation, in which the classifier is learned again; None leaves it out.
+    time_limit : float or None, default 15
+        Seconds for the report. The cross-validation, which takes by far the longest, has what the other sections
+        leave; if that is not enough for all folds, the report has those that are finished, and says so. None: no
+        limit.
     seed : int, default 0
         Seed of the folds.
     progress : callable, optional
@@ -229,11 +250,12 @@ def report(
     own = {"sample_weight": sample_weight, "costs": costs, "utilities": utilities, "by": by or None}
     said |= {name: name for name, value in own.items() if value is not None}
     said |= {"reject": "" if reject is None else f"{reject:g}", "folds": repr(folds), "seed": repr(seed)}
+    said |= {"time_limit": "" if time_limit == TIME_LIMIT else repr(time_limit)}
     command = _call(type(classifier).__name__, {name: value for name, value in said.items() if value})
     subject = Subject.of(classifier, X, y, sample_weight)
     decided = costs_given(subject.classes, costs, utilities, reject)
-    settings = Settings(named, folds, seed, command, progress, stability, decided, subject.groups(by))
-    return make_report(subject, settings)
+    settings = (named, folds, time_limit, seed, command, progress, stability, decided)
+    return make_report(subject, Settings(*settings, subject.groups(by)))
 
 
 def model_card(
@@ -245,6 +267,7 @@ def model_card(
     by: Any = (),
     sample_weight: Any = None,
     folds: int | None = 5,
+    time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Report:
@@ -255,7 +278,7 @@ def model_card(
 
     Parameters
     ----------
-    classifier, X, y, sample_weight, folds, seed, progress, by
+    classifier, X, y, sample_weight, folds, time_limit, seed, progress, by
         As for :func:`report`.
     use : str, optional
         Who may use the model, for what, and for what not. Without it, the card says that this was not stated.
@@ -286,18 +309,21 @@ def model_card(
     """
     subject = Subject.of(classifier, X, y, sample_weight)
     said = {"use": repr(use) if use else "", "by": "by" if by else "", "folds": repr(folds), "seed": repr(seed)}
+    said |= {"time_limit": "" if time_limit == TIME_LIMIT else repr(time_limit)}
     arguments = ", ".join(f"{name}={value}" for name, value in said.items() if value)
     command = f"from anbexact.report import model_card\n\nmodel_card(classifier, X, y, {arguments}).save('card.md')"
-    return make_card(subject, Settings((), folds, seed, command, progress, by=subject.groups(by)), use)
+    settings = Settings((), folds, time_limit, seed, command, progress, by=subject.groups(by))
+    return make_card(subject, settings, use)
 
 
 def make_card(subject: Subject, settings: Settings, use: str) -> Report:
     """Return the model card of a classifier; see :func:`model_card`."""
-    validation, reason = _validated(subject, settings)
+    deadline, data = Deadline(settings.time_limit), rows_section(subject)
+    validation, reason = _validated(subject, settings, deadline)
     sections = [
         model_section(subject),
         use_section(use),
-        rows_section(subject),
+        data,
         _card_performance(validation, reason),
         groups_section(subject, validation, settings.by),
         edits_section(subject),
@@ -306,7 +332,7 @@ def make_card(subject: Subject, settings: Settings, use: str) -> Report:
     ]
     about = {"class": subject.class_name, "classes": subject.classes, "rows": len(subject.X), "model": subject.name}
     title = f"Model card: {subject.class_name} by {subject.title}"
-    return Report(Document(title, [section for section in sections if section is not None], about))
+    return Report(Document(title, [section for section in sections if section is not None], about), _spoken(subject))
 
 
 def _card_performance(validation: Validation | None, reason: str) -> Section:
@@ -316,12 +342,15 @@ def _card_performance(validation: Validation | None, reason: str) -> Section:
     return Section(found.key, found.title, kept)
 
 
-def _validated(subject: Subject, settings: Settings) -> tuple[Validation | None, str]:
+def _validated(subject: Subject, settings: Settings, deadline: Deadline) -> tuple[Validation | None, str]:
     """Return the cross-validation that was asked for, or why rows cannot be divided into folds."""
     reason = "" if settings.folds is None else obstacle(subject)
     if settings.folds is None or reason:
         return None, reason
-    return validate(subject, settings.folds, settings.seed, settings.models, settings.progress), ""
+    limit = settings.time_limit
+    left = None if limit is None else max(deadline.left, LEAST_SHARE * limit)
+    found = validate(subject, settings.folds, settings.seed, settings.models, settings.progress, left)
+    return found, ""
 
 
 def _call(name: str, given: Mapping[str, str]) -> str:
@@ -335,29 +364,36 @@ def _call(name: str, given: Mapping[str, str]) -> str:
 
 def make_report(subject: Subject, settings: Settings) -> Report:
     """Return the report on a classifier and rows; see :func:`report`."""
-    validation, reason = _validated(subject, settings)
+    deadline = Deadline(settings.time_limit)
+    data, network, pool = rows_section(subject), network_section(subject), pool_section(subject)
+    told = [features_section(subject), shapes_section(subject), cases_section(subject)]
+    told += [_panel(subject.classifier, settings.costs), arcs_section(subject)]
+    told.append(stability_section(subject) if settings.stability else None)
+    validation, reason = _validated(subject, settings, deadline)
     sections = [
         _summary(subject, validation),
-        rows_section(subject),
-        network_section(subject),
+        data,
+        network,
         performance_section(validation, reason),
-        pool_section(subject),
+        pool,
         refit_section(validation),
         edits_section(subject),
         groups_section(subject, validation, settings.by),
         decisions_section(subject, validation, settings.costs),
-        features_section(subject),
-        shapes_section(subject),
-        cases_section(subject),
-        _panel(subject.classifier, settings.costs),
-        arcs_section(subject),
-        stability_section(subject) if settings.stability else None,
+        *told,
         limits_section(subject, validation),
         reproduce_section(subject, settings.command, settings.folds if validation else None, settings.seed),
     ]
     title = f"{subject.class_name}: {subject.title}"
     about = {"class": subject.class_name, "classes": subject.classes, "rows": len(subject.X), "model": subject.name}
-    return Report(Document(title, [section for section in sections if section is not None], about))
+    return Report(Document(title, [section for section in sections if section is not None], about), _spoken(subject))
+
+
+def _spoken(subject: Subject) -> dict[str, str]:
+    """Return what intervals are called on a page, by their names as states."""
+    model: Any = subject.classifier.model_
+    models = [model, model.learned, *(member.model for member in getattr(model, "members", ()))]
+    return dict(spoken_intervals(of for of in models if of is not None))
 
 
 def _summary(subject: Subject, validation: Validation | None) -> Section:

@@ -11,6 +11,8 @@ from anbexact.show.svg.markup import Markup, element, static_text
 PACKAGE = "anbexact.show.report.page"
 PANEL_SCRIPTS = ("engine.js", "averages.js", "draws.js", "panel.js")
 """What an evidence panel runs, in this order."""
+ZOOM, NETWORK = "zoom.js", 'class="anbexact-network"'
+"""What enlarges pictures of networks, and how a page shows that it has one."""
 
 
 def page(
@@ -37,7 +39,8 @@ def page(
     contents : bool, default True
         Whether to list the sections.
     """
-    programs = [static_text(PACKAGE, name) for name in scripts]
+    with_network = any(NETWORK in content for _, _, content in sections)
+    programs = [static_text(PACKAGE, name) for name in (*scripts, *([ZOOM] if with_network else ()))]
     policy = "; ".join(
         [
             "default-src 'none'",
