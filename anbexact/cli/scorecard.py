@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-
 from anbexact.classifiers import AdditiveClassifier, NaiveBayesClassifier
 from anbexact.cli.learning import learn
 from anbexact.cli.messages import InputError, ProgressLine, note
@@ -35,7 +34,7 @@ EXAMPLES = """\
   anbexact scorecard data.csv --class NAME
   anbexact scorecard data.csv --class NAME --max-points 5 --features 10 -o card.html
   anbexact scorecard model.json --double 40 --base-score 500 --base-odds 20 -o card.sql
-  anbexact scorecard model.json --reference bad -o card.xlsx
+  anbexact scorecard model.json --reference ill -o card.xlsx
 """
 
 
@@ -49,9 +48,8 @@ def add(commands: Commands) -> None:
         description=DESCRIPTION,
         examples=EXAMPLES,
     )
-    parser.add_argument(
-        "data", metavar="MODEL_OR_DATA", help=f"a classifier written by fit or convert, or {DATA_HELP}"
-    )
+    source = f"a classifier written by fit or convert; or {DATA_HELP}"
+    parser.add_argument("data", metavar="MODEL_OR_DATA", help=source)
     parser.add_argument(
         "--class",
         dest="class_name",
