@@ -16,7 +16,7 @@ from anbexact.cli.writing import check_place
 from anbexact.show.report.text import print_wrapped
 
 if TYPE_CHECKING:
-    from anbexact.adapters import Scorecard
+    from anbexact.scorecards.scorecard import Scorecard
 
 EXTENSIONS = (".html", ".htm", ".xlsx", ".py", ".sql", ".csv")
 """The extensions by which the format of a scorecard is inferred."""
@@ -60,8 +60,8 @@ def add(commands: Commands) -> None:
         "-o",
         "--output",
         metavar="OUT",
-        help="the file to write: by its extension a page to print with a calculator (.html), a workbook with formulas "
-        "(.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are printed",
+        help="the file to write: by its extension a page to print with a calculator (.html), a workbook with "
+        "formulas (.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are printed",
     )
     parser.add_argument(
         "--reference", metavar="LABEL", help="the class against which the odds are taken (default: the first)"
@@ -135,7 +135,7 @@ def _learned(args: argparse.Namespace) -> tuple[AdditiveClassifier, str]:
 
 
 def _card(args: argparse.Namespace, classifier: Any) -> Scorecard:
-    from anbexact.adapters import to_scorecard
+    from anbexact.scorecards.making import to_scorecard
 
     given = {
         "points_to_double_odds": args.double,

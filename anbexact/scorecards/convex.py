@@ -49,7 +49,7 @@ class Candidates:
     @property
     def n_scores(self) -> int:
         """Number of classes minus one."""
-        return self.weights.shape[1] - 1
+        return int(self.weights.shape[1]) - 1
 
     @cached_property
     def of_variables(self) -> tuple[frozenset[int], ...]:

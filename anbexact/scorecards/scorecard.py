@@ -315,7 +315,8 @@ class Scorecard(Displayed):
         """
         from anbexact.adapters.deploy.scorecard_files import scorecard_sql
 
-        return scorecard_sql(self, dialect, table, keep)
+        query: str = scorecard_sql(self, dialect, table, keep)
+        return query
 
     def to_python(self, path: str | Path) -> None:
         """Write the card as a Python file without dependencies; see :func:`~anbexact.adapters.to_python`.
