@@ -6,16 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import AdditiveClassifier, NaiveBayesClassifier
-from anbexact.cli.learning import learn
 from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.models import is_network, read_model
-from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_reading, add_weights, weighted_by
+from anbexact.cli.options import DATA_HELP, add_choosing, add_reading, add_weights, weighted_by
+from anbexact.cli.parsers import CommandParser
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.cli.writing import check_place
-from anbexact.show.report.text import print_wrapped
+from anbexact.show.report.lines import print_wrapped
 
 if TYPE_CHECKING:
+    from anbexact.classifiers import AdditiveClassifier
     from anbexact.scorecards.scorecard import Scorecard
 
 EXTENSIONS = (".html", ".htm", ".xlsx", ".py", ".sql", ".csv")
@@ -38,18 +38,12 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "scorecard",
-        "MODEL_OR_DATA [options]",
-        summary="turn a classifier or a table into tables of integer points",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("MODEL_OR_DATA [options]", DESCRIPTION, EXAMPLES)
+    parser.add_argument(
+        "data", metavar="MODEL_OR_DATA", help=f"a classifier written by fit or convert, or {DATA_HELP}"
     )
-    source = f"a classifier written by fit or convert; or {DATA_HELP}"
-    parser.add_argument("data", metavar="MODEL_OR_DATA", help=source)
     parser.add_argument(
         "--class",
         dest="class_name",
@@ -61,7 +55,8 @@ def add(commands: Commands) -> None:
         "--output",
         metavar="OUT",
         help="the file to write: by its extension a page to print with a calculator (.html), a workbook with "
-        "formulas (.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are printed",
+        "formulas (.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are "
+        "printed",
     )
     parser.add_argument(
         "--reference", metavar="LABEL", help="the class against which the odds are taken (default: the first)"
@@ -129,6 +124,9 @@ def _learned(args: argparse.Namespace) -> tuple[AdditiveClassifier, str]:
         raise InputError(f"{args.data} is not a file of a classifier: pass --class to learn one from it")
     X, y, label = training_table(args)
     weights = take_weights(X, args, label)
+    from anbexact.classifiers import AdditiveClassifier, NaiveBayesClassifier
+    from anbexact.cli.learning import learn
+
     classifier = AdditiveClassifier(NaiveBayesClassifier())
     learn(classifier, X, y, weights)
     return classifier, label

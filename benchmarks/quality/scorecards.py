@@ -1,7 +1,7 @@
 """Scorecards of at most ten features and points from -5 to 5, next to the smooth model that they come from.
 
-Log loss and accuracy in ten-fold cross-validation: the smooth model (naive Bayes), its log odds rounded with 20 points
-to double the odds, points of least loss, and FasterRisk on thresholds and states, if the package ``fasterrisk`` is
+Log loss and accuracy in ten-fold cross-validation: the smooth model (naive Bayes), its log odds rounded with 20
+points to double the odds, points of least loss, and FasterRisk on thresholds and states, if ``fasterrisk`` is
 installed. Its release 0.1.10 calls a method of arrays that numpy 2.3 removed: it needs an older numpy.
 
 Target: small points lose at most 0.01 nats per row to the smooth model, and no more than FasterRisk does. Takes half

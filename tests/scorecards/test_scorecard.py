@@ -168,7 +168,7 @@ def test_duckdb_has_the_same_points(made):
 def test_the_calculator_has_the_same_points(made):
     """Its script, run by node, on the texts that a visitor would enter."""
     card, X = made
-    script = files("anbexact.show.scorecard").joinpath("static", "calculator.js")
+    script = files("anbexact.show.report.page").joinpath("static", "scorecard.js")
     texts = []
     for t in range(len(X)):
         row = []

@@ -14,9 +14,8 @@ from anbexact.show.notebook.by_type import html
 from anbexact.show.notebook.fragments import fragment, note, paragraph
 from anbexact.show.report.embedded import text_of
 from anbexact.show.report.page.page import page
-from anbexact.show.svg.markup import Markup, element, joined, static_text
+from anbexact.show.svg.markup import Markup, element, joined
 
-PACKAGE = "anbexact.show.scorecard"
 MOST_LISTED = 8
 """Maximum number of joint states with points that are listed; more of a pair are shown as a grid."""
 MOST_BESIDE = 40
@@ -34,9 +33,7 @@ def sheet(card: Scorecard, title: str | None = None) -> Markup:
         ("calculator", "Calculator", _calculator(card)),
         ("notes", "How the points were found", _notes(card)),
     ]
-    style = static_text(PACKAGE, "sheet.css")
-    script = static_text(PACKAGE, "calculator.js")
-    return page(heading, sections, contents=False, own_scripts=[script], own_style=style)
+    return page(heading, sections, scripts=("scorecard.js",), styles=("scorecard.css",), contents=False)
 
 
 @html.register
