@@ -11,13 +11,13 @@ import numpy as np
 
 from anbexact.adapters.deploy.scoring_form import CodedColumn, card_columns
 from anbexact.files.atomic import check_place
-from anbexact.scorecards.tables import OTHER, axis_groups
+from anbexact.scorecards.tables import OTHER
 
 if TYPE_CHECKING:
     from anbexact.scorecards.scorecard import Scorecard
     from anbexact.scorecards.tables import PointTable
 
-N_ROWS = 200
+N_ROWS = 100
 """Rows of the sheet that have formulas."""
 POINTS, LISTS, ROWS = "Points", "Lists", "Rows"
 """The sheets: what counts how much, the states and cut points of the features, and the rows to be scored."""
@@ -86,8 +86,8 @@ def _write_lists(sheet: Any, columns: tuple[CodedColumn, ...]) -> list[str]:
         if column.cuts is None:  # the code of every value stands beside it, because a group has several values
             for row, code in enumerate(column.codes.values(), 2):
                 sheet.cell(row, j + len(columns), code)
-            ranges[-1] += f"|{LISTS}!${get_column_letter(j + len(columns))}$2:${get_column_letter(j + len(columns))}" \
-                          f"${max(len(values), 1) + 1}"  # fmt: skip
+            beside = get_column_letter(j + len(columns))
+            ranges[-1] += f"|{LISTS}!${beside}$2:${beside}${max(len(values), 1) + 1}"
     return ranges
 
 
@@ -115,16 +115,9 @@ def _write_points(card: Scorecard, sheet: Any) -> tuple[list[list[str]], dict[st
 
 
 def _state_names(card: Scorecard, table: PointTable, axis: int) -> list[str]:
-    """Return the name of every state, of intervals as on the sheet, and of missing or unknown cells."""
+    """Return the name of every state, and that of missing or unknown cells."""
     name: Hashable = table.features[axis]
-    states = list(map(str, card.reader.vocabulary.states[name]))
-    groups = axis_groups(table, axis, card.reader.vocabulary, card.reader.cut_points)
-    if name in card.reader.cut_points:
-        for label, group in groups:
-            for state in group:
-                if state < len(states) and len(group) == 1:
-                    states[state] = label
-    return [*states, OTHER]
+    return [*map(str, card.reader.vocabulary.states[name]), OTHER]
 
 
 def _code(column: CodedColumn, cell: str, ranges: str) -> str:

@@ -15,7 +15,6 @@ from anbexact.adapters.deploy.python_scorer import python_source
 from anbexact.adapters.deploy.sql_cells import CellQuery, Term, merged, suffix
 from anbexact.adapters.deploy.sql_dialects import DIALECTS
 from anbexact.files.atomic import write_atomically
-from anbexact.scorecards.tables import axis_groups
 
 if TYPE_CHECKING:
     from anbexact.scorecards.scorecard import Scorecard
@@ -45,8 +44,8 @@ class _CardQuery(CellQuery):
         taken = [name for name in keep if name.lower() in (own.lower() for own in card.score_names)]
         if taken:
             raise ValueError(
-                f"keep= names a column {taken[0]!r}, but the result has a score under this name: rename the column in "
-                "a view, and pass the view as table="
+                f"keep= names a column {taken[0]!r}, but the result has a score under this name: rename the column "
+                "in a view, and pass the view as table="
             )
         numbers = range(card.n_scores)
         copied = [f"k{j}" for j in range(len(kept))]
@@ -121,12 +120,5 @@ def write_python(card: Scorecard, path: str | Path) -> None:
 
 def _described(card: Scorecard, table: PointTable) -> dict[str, Any]:
     """Return the name of a table, the names of its states along every axis, and the most points by score."""
-    states = []
-    for axis, arity in enumerate(table.n_states):
-        names = [""] * (arity + 1)
-        for label, group in axis_groups(table, axis, card.reader.vocabulary, card.reader.cut_points):
-            for state in group:
-                names[state] = label
-        states.append(names)
     name = " & ".join(map(str, table.features))
-    return {"name": name, "states": states, "best": table.best("best").astype(int).tolist()}
+    return {"name": name, "states": card.labels(table), "best": table.best("best").astype(int).tolist()}

@@ -248,23 +248,7 @@ def _open_level(level, root, target, most, bounds, points, sums, excesses, order
 
 
 @kernel
-def enumerate_points(
-    root,
-    target,
-    variables,
-    most,
-    bounds,
-    floor,
-    tolerance,
-    columns,
-    weights,
-    centre,
-    pull,
-    state,
-    budget,
-    best,
-    offset,
-):
+def enumerate_points(root, target, variables, most, bounds, floor, tolerance, rows, state, budget, best, offset):
     """Look at all points whose loss could be lower than the best known one by more than a tolerance.
 
     The loss of points z, at the best scale, is at least ``floor + min_scale |root (scale z - x)|²``, ``target = root
@@ -277,6 +261,8 @@ def enumerate_points(
         Upper triangular.
     variables : (n, 2) int64
         The row and the column in ``best`` of each of the n integers.
+    rows : tuple
+        columns, weights, centre and pull.
     state : tuple of arrays
         points (n,), sums (n + 1, 3), excesses (n, values), order (n, values), places (n,), numbers (n,) and
         position (1,): the level, or n before the start; -1 at the end.
@@ -292,6 +278,7 @@ def enumerate_points(
     int
         Number of nodes; fewer than ``budget`` if all were looked at.
     """
+    columns, weights, centre, pull = rows
     points, sums, excesses, order, places, numbers, position = state
     n = len(target)
     trial = np.zeros_like(best)

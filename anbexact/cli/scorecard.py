@@ -15,8 +15,8 @@ from anbexact.cli.writing import check_place
 from anbexact.show.report.lines import print_wrapped
 
 if TYPE_CHECKING:
-    from anbexact.adapters import Scorecard
     from anbexact.classifiers import AdditiveClassifier
+    from anbexact.scorecards.scorecard import Scorecard
 
 EXTENSIONS = (".html", ".htm", ".xlsx", ".py", ".sql", ".csv")
 """The extensions by which the format of a scorecard is inferred."""
@@ -34,7 +34,7 @@ EXAMPLES = """\
   anbexact scorecard data.csv --class NAME
   anbexact scorecard data.csv --class NAME --max-points 5 --features 10 -o card.html
   anbexact scorecard model.json --double 40 --base-score 500 --base-odds 20 -o card.sql
-  anbexact scorecard model.json --reference bad -o card.xlsx
+  anbexact scorecard model.json --reference ill -o card.xlsx
 """
 
 
@@ -133,7 +133,7 @@ def _learned(args: argparse.Namespace) -> tuple[AdditiveClassifier, str]:
 
 
 def _card(args: argparse.Namespace, classifier: Any) -> Scorecard:
-    from anbexact.adapters import to_scorecard
+    from anbexact.scorecards.making import to_scorecard
 
     given = {
         "points_to_double_odds": args.double,

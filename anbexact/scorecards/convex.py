@@ -49,7 +49,7 @@ class Candidates:
     @property
     def n_scores(self) -> int:
         """Number of classes minus one."""
-        return self.weights.shape[1] - 1
+        return int(self.weights.shape[1]) - 1
 
     @cached_property
     def of_variables(self) -> tuple[frozenset[int], ...]:
@@ -109,7 +109,7 @@ class Relaxed:
         return QuadraticBound(self, self.curvature())
 
     def bound(self, room: float) -> QuadraticBound:
-        """Return a quadratic function that is at most the loss, wherever the loss exceeds the least by ``room`` at most.
+        """Return a quadratic function that is at most the loss, where this is at most the least one plus ``room``.
 
         A logarithm of a sum of exponentials is generalised self-concordant: if the log odds of a row change by r at
         most, its curvature along the change falls by the factor exp(-r) at most, so that the loss is at least the

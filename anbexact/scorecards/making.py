@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, prod
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -133,7 +132,7 @@ def to_scorecard(
     logit = _logit(classifier)
     given = {"points_to_double_odds": points_to_double_odds, "base_odds": base_odds, "gap": gap or 1.0}
     for name, value in given.items():
-        if value is not None and not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        if value is not None and not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, not {value!r}")
     check_limit("time_limit", time_limit)
     _check_counts(max_points, n_features)
@@ -156,7 +155,7 @@ def to_scorecard(
         at_base = log(BASE_ODDS if base_odds is None else base_odds)
         return _rounded_card(logit, rows, against, reference, scale, base, at_base)
     if rows is None:
-        raise ValueError("points of least loss need rows: pass X, and y for the loss of their classes")
+        raise ValueError("points of least loss need rows: pass X, or a refit, which has its rows")
     scales = SCALES if points_to_double_odds is None else (log(2) / points_to_double_odds,) * 2
     how: dict[str, Any] = {"most": max_points, "n_features": n_features, "gap": gap, "time_limit": time_limit}
     return _small_card(logit, rows, against, reference, scales, observed=y is not None, progress=progress, **how)
@@ -245,8 +244,8 @@ def _complete(codes: CodeArray, weights: Floats) -> np.ndarray[Any, np.dtype[np.
         )
     if n_gone:
         warn(
-            f"{counted(n_gone, 'row')} with a missing or unknown cell {agreeing(n_gone, 'is', 'are')} left out of the "
-            "rows of the scorecard"
+            f"{counted(n_gone, 'row')} with a missing or unknown cell {agreeing(n_gone, 'is', 'are')} left out of "
+            "the rows of the scorecard"
         )
     return np.asarray(complete & (weights > 0))
 
@@ -362,7 +361,9 @@ def _candidates(logit: LogitPosterior, rows: _Rows, against: _Contrast) -> tuple
     features = vocabulary.features
     ordered = ordered_features(vocabulary, logit.cut_points, ())
     blocks: list[_Block] = []
-    columns, tables, centre = [], [], []
+    columns: list[Positions] = []
+    tables: list[int] = []
+    centre: list[Floats] = []
     for effect in _effects(logit, rows).effects:
         contrasts = against.of(effect.log_odds)
         most = STATES if len(effect.features) == 1 else JOINT_STATES

@@ -279,11 +279,12 @@ class _Search:
         excesses = np.zeros((n, values))
         places, numbers = np.zeros(n, np.int64), np.zeros(n, np.int64)
         order = np.zeros((n, values), np.int64)
+        rows = (own.columns, own.weights, own.centre, own.pull)
         state = (np.zeros(n, np.int64), np.zeros((n + 1, 3)), excesses, order, places, numbers, position)
         while position[0] >= 0 and not self.deadline.passed:
             self.nodes += enumerate_points(
-                root, target, variables, self.most, self.scales, fit.loss, max(self.gap, EXACT), own.columns,
-                own.weights, own.centre, own.pull, state, NODES, self.best, self.found,
+                root, target, variables, self.most, self.scales, fit.loss, max(self.gap, EXACT), rows, state, NODES,
+                self.best, self.found,
             )  # fmt: skip
         if position[0] >= 0:
             open_levels = range(max(int(position[0]), 0), n)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.displayed import Displayed
-from anbexact.scorecards.tables import PointRow, PointTable, point_rows, score_name
+from anbexact.scorecards.tables import PointRow, PointTable, point_rows, score_name, state_labels
 from anbexact.tables.reader import Reader
 
 AGAINST = ("best", "mean")
@@ -158,7 +158,7 @@ class Scorecard(Displayed):
     # ---- predictions
 
     def score(self, X: Any) -> Positions:
-        """Return the scores of rows, (rows,) if there are two classes, else (rows, scores) in the order of ``scored``.
+        """Return the scores of rows: (rows,) if there are two classes, else (rows, scores), ordered as ``scored``.
 
         Columns of a frame are found by their names, and those of other features are ignored; a table without names
         must have the columns of ``fit``. A missing cell, and a value that is not a state, get the points of the row
@@ -252,27 +252,25 @@ class Scorecard(Displayed):
         costs = reached - points
         order = np.argsort(-costs, axis=1, kind="stable")[:, :most]
         labels = self.reader.labels(X, np.arange(n_rows))
+        names = [self.labels(table) for table in self.tables]
         listed = []
         for t in range(n_rows):
             for rank, j in enumerate(order[t].tolist(), 1):
                 if costs[t, j] <= 0:
                     break
                 table = self.tables[j]
-                state = self._state(table, [int(codes[name][t]) for name in table.features])
+                own = (max(codes[name][t], -1) for name in table.features)  # -1 is the last name
+                state = " & ".join(texts[code] for texts, code in zip(names[j], own, strict=True))
                 name = " & ".join(map(str, table.features))
                 listed.append((labels[t], rank, name, state, int(points[t, j]), float(costs[t, j])))
         columns = ["row", "rank", "feature", "state", "points", "cost"]
         found = pd.DataFrame(listed, columns=columns).set_index(["row", "rank"])
         return found.astype({"cost": np.int64}) if against == "best" else found
 
-    def _state(self, table: PointTable, codes: Sequence[int]) -> str:
-        """Return the names of the states of a row in a table, as on the card."""
-        cell = [arity if code < 0 else code for code, arity in zip(codes, table.n_states, strict=True)]
-        return next(
-            " & ".join(row.labels)
-            for row in self.rows(table)
-            if all(code in group for code, group in zip(cell, row.cells, strict=True))
-        )
+    def labels(self, table: PointTable) -> list[list[str]]:
+        """Return, for every feature of a table, the names of its states as on the card; the last one is `OTHER`."""
+        vocabulary, cut_points = self.reader.vocabulary, self.reader.cut_points
+        return [state_labels(table, axis, vocabulary, cut_points) for axis in range(len(table.features))]
 
     # ---- other forms
 
@@ -317,7 +315,8 @@ class Scorecard(Displayed):
         """
         from anbexact.adapters.deploy.scorecard_files import scorecard_sql
 
-        return scorecard_sql(self, dialect, table, keep)
+        query: str = scorecard_sql(self, dialect, table, keep)
+        return query
 
     def to_python(self, path: str | Path) -> None:
         """Write the card as a Python file without dependencies; see :func:`~anbexact.adapters.to_python`.

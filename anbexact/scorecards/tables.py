@@ -131,6 +131,17 @@ def axis_groups(
     return [*found, (OTHER, (table.n_states[axis],))]
 
 
+def state_labels(
+    table: PointTable, axis: int, vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]
+) -> list[str]:
+    """Return the name of the group of every state along an axis, and that of missing or unknown cells."""
+    found = [""] * (table.n_states[axis] + 1)
+    for label, group in axis_groups(table, axis, vocabulary, cut_points):
+        for state in group:
+            found[state] = label
+    return found
+
+
 def group_label(states: list[str], *, intervals: bool) -> str:
     """Return the name of a group of states: of neighbouring intervals, the interval that they form.
 

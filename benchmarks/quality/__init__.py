@@ -15,6 +15,7 @@ NAMES = (
     "universal_consistency",
     "class_parameters",
     "relatives",
+    "scorecards",
     "conformal",
     "how_sure",
     "parents_children",

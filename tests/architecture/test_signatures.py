@@ -11,6 +11,7 @@ DOCUMENTED = {
     "anbexact.search.posterior.structure_posterior.structure_posterior",
     "anbexact.compare.compare",
     "anbexact.models.logit.model.refit",
+    "anbexact.scorecards.making.to_scorecard",
     "anbexact.show.report.making.model_card",
     "anbexact.show.report.making.report",
     *(f"anbexact.search.{place}.{name}" for place, name in (

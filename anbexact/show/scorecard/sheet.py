@@ -49,8 +49,8 @@ def _instructions(card: Scorecard) -> Markup:
         text = f"{begin}For every table, find the row that applies and add its points. The sum is the score."
     else:
         text = (
-            f"{begin}For every table, find the row that applies and add its points, column by column. The sums are the "
-            f"scores of {_listed(card.scored)} against {card.reference}."
+            f"{begin}For every table, find the row that applies and add its points, column by column. The sums are "
+            f"the scores of {_listed(card.scored)} against {card.reference}."
         )
     return paragraph(text)
 
@@ -133,8 +133,8 @@ def meaning(card: Scorecard) -> list[str]:
         label, offset = card.scored[0], float(card.offset[0])
         sign = "+" if offset >= 0 else "\N{MINUS SIGN}"
         return [
-            f"Every {np.log(2) / card.scale:.3g} points double the odds of {label} against {card.reference}, which are "
-            f"exp({card.scale:.6g} \N{MULTIPLICATION SIGN} score {sign} {abs(offset):.6g})."
+            f"Every {np.log(2) / card.scale:.3g} points double the odds of {label} against {card.reference}, which "
+            f"are exp({card.scale:.6g} \N{MULTIPLICATION SIGN} score {sign} {abs(offset):.6g})."
         ]
     constants = ", ".join(
         f"c = {offset:.6g} for {label}".replace("-", "\N{MINUS SIGN}", 1)
@@ -242,8 +242,8 @@ def claims(card: Scorecard) -> list[str]:
         claim = (
             f"No other points from \N{MINUS SIGN}{proved.most} to {proved.most}{size} have a lower loss"
             if proved.optimal
-            else f"Among points from \N{MINUS SIGN}{proved.most} to {proved.most}{size}, none have a loss that is lower "
-            f"by more than {proved.gap:.2g} nats per row"
+            else f"Among points from \N{MINUS SIGN}{proved.most} to {proved.most}{size}, none have a loss that is "
+            f"lower by more than {proved.gap:.2g} nats per row"
         )
         end = "" if proved.in_time else " (the search ended at its time limit)"
         found.append(
