@@ -29,6 +29,7 @@ from anbexact.cli.options import (
     add_reading,
     weighted_by,
 )
+from anbexact.cli.shape_options import chosen_shapes
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.compare import compare
 from anbexact.models.network.probable_levels import most_probable_levels
@@ -183,7 +184,8 @@ def _fitted(
     """Return the fitted classifier that the options name."""
     classifier = unfitted(args.model, threads=args.threads, **parameters)
     refits = args.refit or args.smooth
-    chosen = refitted(args.model, classifier, smooth=args.smooth) if refits else classifier
+    shapes = chosen_shapes(args, y.dropna().unique().tolist())
+    chosen = refitted(args.model, classifier, smooth=args.smooth, **shapes) if refits else classifier
     learn(chosen, X, y, weights)
     return chosen
 

@@ -10,6 +10,7 @@ from anbexact.cli.edges import EDGE_HELP, read_edges
 from anbexact.cli.learning import titles
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
+from anbexact.cli.shape_options import add_shapes
 from anbexact.models.network.estimation import ESTIMATES
 from anbexact.scores.registry import CONDITIONAL_SCORES, SCORES, near_score, score_names
 from anbexact.search.posterior.structure_posterior import PRIORS
@@ -151,6 +152,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         help="refit it with smooth shapes on fine intervals, which often predicts better still if columns are "
         "continuous",
     )
+    add_shapes(group)
     group.add_argument(
         "--threshold",
         type=numbers,
