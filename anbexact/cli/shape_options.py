@@ -21,13 +21,18 @@ def add_shapes(group: argparse._ArgumentGroup) -> None:
         help="with --smooth: features along which the log odds of the second class may not fall (A=1) or not rise "
         "(A=-1); A=CLASS:1 for another class",
     )
-    for name, said in (("convex", "are convex"), ("concave", "are concave")):
-        group.add_argument(
-            f"--{name}",
-            nargs="+",
-            metavar="A",
-            help=f"with --smooth: features along which the log odds of the second class {said}; A=CLASS for another",
-        )
+    group.add_argument(
+        "--convex",
+        nargs="+",
+        metavar="A",
+        help="with --smooth: features along which the log odds of the second class are convex; A=CLASS for another",
+    )
+    group.add_argument(
+        "--concave",
+        nargs="+",
+        metavar="A",
+        help="with --smooth: features along which the log odds of the second class are concave; A=CLASS for another",
+    )
     group.add_argument(
         "--cyclic", nargs="+", metavar="A", help="with --smooth: features whose last state is followed by the first"
     )

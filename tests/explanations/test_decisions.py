@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from anbexact import NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.datasets import load_iris
+from anbexact.explanations import decisions
 
 TABLE = pd.DataFrame({"a": [0, 1, 1, 0] * 25, "b": [0, 0, 1, 1, 1] * 20})
 ILL = pd.Series((["well"] * 3 + ["ill", "well", "ill"]) * 16 + ["well"] * 4, name="state")
