@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import check_limit
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
+from anbexact.models.additive_effects import AdditiveEffect, AdditiveEffects
 from anbexact.models.logit.closure import Closure, close, obstacles
 from anbexact.models.logit.design_frame import design_frame
 from anbexact.models.logit.firth_result import FirthResult, firth_result
@@ -33,9 +35,10 @@ from anbexact.models.logit.terms import term_frame
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
 from anbexact.models.smooth.shape_constraints import AskedConstraints
-from anbexact.models.smooth.shapes import Shapes, shapes_of, smooth_result
+from anbexact.models.smooth.shapes import Shapes, shape_effects, shapes_of, smooth_result
 from anbexact.models.structure import Structure
 from anbexact.tables.table import merged_table
+from anbexact.tables.vocabulary import CodeArray
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -560,6 +563,35 @@ class LogitModel(LogitPosterior, Displayed):
         if not isinstance(self.refitted, SmoothRefit):
             raise ValueError("there are no shapes: refit with smooth='auto' first")
         return shapes_of(self.refitted, self.vocabulary, self.classes_.tolist(), label, against)
+
+    @property
+    def training_rows(self) -> tuple[CodeArray, Floats] | None:
+        """The distinct rows of the refit; see :attr:`LogitPosterior.training_rows`."""
+        if self.refitted is None:
+            return None
+        design, features = self.refitted.design, self.vocabulary.features
+        codes = np.zeros((len(features), len(design.weights)), dtype=np.int16)
+        for name in design.features:
+            codes[features.index(name)] = design.states(name)
+        return codes, design.weights
+
+    def additive_effects(self, codes: CodeArray | None = None, weights: Floats | None = None) -> AdditiveEffects:
+        """Return the log odds as effects; those of a smooth refit are weighted by its rows and have its grids.
+
+        See :meth:`LogitPosterior.additive_effects`.
+        """
+        if not isinstance(self.refitted, SmoothRefit):
+            return super().additive_effects(codes, weights)
+        found = (
+            AdditiveEffect(
+                effect.features,
+                effect.groups,
+                (matrix @ self.refitted.shift[cells]).reshape(*effect.shape, -1),
+                effect.weight,
+            )
+            for effect, cells, matrix in shape_effects(self.refitted)
+        )
+        return AdditiveEffects.anchored(tuple(found), self.log_posterior, self.vocabulary.features)
 
     def result(self) -> Any:
         """Return the results of statsmodels for the rows of the refit, or, of a smooth refit, its own.
