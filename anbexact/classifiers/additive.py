@@ -77,6 +77,21 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     ordered : collection of features, default ()
         Further features whose states have an order. Features that are cut into intervals and features whose states
         are numbers are always ordered.
+    monotone : mapping, optional
+        Features along which log odds may not fall, ``{"age": 1}``, or not rise, ``{"age": -1}``, whatever the other
+        features are. With two classes, these are the log odds of the second class. With more, name the class, whose
+        log odds against every other class, and so against all others together, are meant: ``{"age": {"high": 1}}``.
+        ``docs/guides/shape-constraints.md`` states what is guaranteed.
+    convex, concave : list, or mapping of feature to class
+        Features along which the log odds of the second class, or of the class that is named, against every other
+        class are convex or concave. Numbers lie where they are, and intervals at their middle; the first and the last
+        interval count as wide as their neighbours. In interactions, such features keep all their intervals.
+    cyclic : list of features
+        Features whose last state is followed by the first, such as hours, months and angles: penalties also join the
+        two.
+    flat_beyond : mapping of feature to (low, high)
+        Log odds are constant below ``low`` and above ``high``, either of which may be None. The whole interval in
+        which a bound lies is flat.
     max_iter : int, default 100
         Maximum number of Newton steps of the refit.
     time_limit : float, optional

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class Deciding:
         reject: float | None = None,
         thresholds: Mapping[Any, float] | None = None,
         class_prior: Any = None,
+        ordered_classes: Sequence[Any] | None = None,
     ) -> pd.DataFrame:
         """Return the best decision for every row, given what decisions cost.
 
@@ -52,8 +53,9 @@ class Deciding:
         costs, utilities : DataFrame, mapping or array, optional
             A frame with the true classes as index and the decisions as columns, which need not be classes; or a
             mapping of every true class to a mapping of decisions to costs, or to the cost of any wrong decision; or
-            an array, true classes in rows and decisions in columns, in the order of ``classes_``. Utilities are
-            maximised instead of minimised.
+            an array, true classes in rows and decisions in columns, in the order of ``classes_``; or, for costs of
+            classes in an order, ``"absolute"`` or ``"squared"``: the number of classes by which the decision is off,
+            or its square. Utilities are maximised instead of minimised.
         reject : float, optional
             The cost (or utility) of leaving the decision to somebody else. The decision is ``"(reject)"`` where this
             is better than the expected cost (or utility) of every decision. Without costs, that is where the
@@ -65,6 +67,8 @@ class Deciding:
         class_prior : mapping or array, optional
             Shares of the classes in the population that the rows come from, if they differ from those in training;
             see ``predict_proba``.
+        ordered_classes : sequence, optional
+            The classes from the lowest to the highest, if they have an order.
 
         Returns
         -------
@@ -72,13 +76,14 @@ class Deciding:
             One row for each row of X, with its index if it has one. The columns are ``decision``; ``probability``,
             the probability of the class decided for (NaN if the decision is not a class); and, unless there are
             thresholds, ``expected_cost`` or ``expected_utility``, and ``advantage``, by how much the next best
-            decision is worse.
+            decision is worse. With ``ordered_classes``, there is also ``expected_class``, the mean of the classes
+            weighted by their probabilities, as numbers; classes that are not numbers count as 0, 1, 2 and so on.
 
         Raises
         ------
         ValueError
-            If costs, utilities, thresholds or shares do not fit the classes, or if several of costs, utilities and
-            thresholds are given.
+            If costs, utilities, thresholds, shares or an order do not fit the classes, if several of costs, utilities
+            and thresholds are given, or if costs need an order of the classes and there is none.
 
         References
         ----------
@@ -98,7 +103,11 @@ class Deciding:
             frame = decisions.decided_by_thresholds(proba, classes, decisions.read_thresholds(thresholds, classes))
         else:
             name = "utilities" if utilities is not None else "costs"
+            if isinstance(costs, str):
+                costs = decisions.distance_costs(costs, classes, ordered_classes)
             matrix = decisions.read_costs(utilities if utilities is not None else costs, name, classes)
             frame = decisions.decided_by_costs(proba, classes, matrix, reject)
+        if ordered_classes is not None:
+            frame["expected_class"] = proba @ decisions.class_numbers(classes, ordered_classes)
         index = getattr(X, "index", None)
         return frame if index is None or callable(index) else frame.set_index(index)

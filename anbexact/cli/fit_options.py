@@ -9,6 +9,7 @@ from anbexact.cli.edges import EDGE_HELP, read_edges
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.cli.parsers import Later
+from anbexact.cli.shape_options import add_shapes
 from anbexact.tables.missing import EM, HANDLE_MISSING
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         help="refit it with smooth shapes on fine intervals, which often predicts better still if columns are "
         "continuous",
     )
+    add_shapes(group)
     group.add_argument(
         "--threshold",
         type=numbers,

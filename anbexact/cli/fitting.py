@@ -16,6 +16,7 @@ from anbexact.cli.fit_options import DEFAULT, titles
 from anbexact.cli.learning import foreign_to, learn, refitted, unfitted
 from anbexact.cli.messages import ProgressLine, note
 from anbexact.cli.models import write_model
+from anbexact.cli.shape_options import chosen_shapes
 from anbexact.compare import compare
 from anbexact.models.network.probable_levels import most_probable_levels
 from anbexact.report import feature_report
@@ -148,7 +149,8 @@ def _fitted(
     """Return the fitted classifier that the options name."""
     classifier = unfitted(args.model, threads=args.threads, **parameters)
     refits = args.refit or args.smooth
-    chosen = refitted(args.model, classifier, smooth=args.smooth) if refits else classifier
+    shapes = chosen_shapes(args, y.dropna().unique().tolist())
+    chosen = refitted(args.model, classifier, smooth=args.smooth, **shapes) if refits else classifier
     learn(chosen, X, y, weights)
     return chosen
 

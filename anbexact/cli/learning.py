@@ -31,11 +31,14 @@ def foreign_to(model: str, parameters: Mapping[str, Any]) -> list[str]:
     return [name for name, value in parameters.items() if value is not None and name not in own]
 
 
-def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False) -> RefittedClassifier:
-    """Return the classifier that learns what ``--model`` names and then refits it, with or without smooth shapes."""
+def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False, **shapes: Any) -> RefittedClassifier:
+    """Return the classifier that learns what ``--model`` names and then refits it, with or without smooth shapes.
+
+    ``shapes`` are conditions on these; see :class:`~anbexact.AdditiveClassifier`.
+    """
     if not can_be_refitted(classifier):
         raise InputError(f"{'--smooth' if smooth else '--refit'} does not apply to --model {model}")
-    return AdditiveClassifier(classifier) if smooth else RefittedClassifier(classifier)
+    return AdditiveClassifier(classifier, **shapes) if smooth else RefittedClassifier(classifier)
 
 
 def learn(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from types import ModuleType
 from typing import Any
@@ -27,16 +27,25 @@ from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.groups import group_metrics
 from anbexact.compare.losses import Losses
-from anbexact.compare.metrics import COLUMNS, calibration_error, summary
+from anbexact.compare.metrics import (
+    COLUMNS,
+    ORDERED_COLUMNS,
+    calibration_error,
+    ordered_summary,
+    ranked_probability_score,
+    summary,
+)
 from anbexact.compare.models import MODELS, choose, has_tables, refits
 from anbexact.compare.networks import kl_divergence, structural_hamming_distance
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.tables.labels import declared_order, order_of
 from anbexact.tables.weights import WEIGHTS_OF_A_SURVEY
 
 __all__ = [
     "COLUMNS",
     "MODELS",
+    "ORDERED_COLUMNS",
     "Comparison",
     "InterruptedComparisonError",
     "Recommendation",
@@ -44,6 +53,7 @@ __all__ = [
     "compare",
     "group_metrics",
     "kl_divergence",
+    "ranked_probability_score",
     "structural_hamming_distance",
 ]
 
@@ -80,6 +90,7 @@ def compare(
     refit: bool | None = None,
     handle_missing: str | None = None,
     decimal: str | None = None,
+    ordered_classes: Sequence[Any] | None = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
@@ -149,6 +160,9 @@ def compare(
         ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, for models that are given by name.
+    ordered_classes : sequence, optional
+        The classes from the lowest to the highest, if they have an order; by default, the order of y if that is an
+        ordered categorical column. With three or more, there are two more measures.
     n_jobs : int, optional
         Number of threads of this package's classifiers. None: all processors, but one thread for a small table.
     time_limit : float, optional
@@ -175,6 +189,10 @@ def compare(
           the one-column form);
         - ``calibration_error``: expected calibration error of the predicted class, 0 to 1, over 10 bins of
           probability (:func:`~anbexact.compare.metrics.calibration_error`);
+        - ``ranked_probability_score`` and ``weighted_kappa``, the last columns, if classes have an order: the mean
+          of Σ_k (P(class ≤ k) - [true class ≤ k])² / (s - 1)
+          (:func:`~anbexact.compare.metrics.ranked_probability_score`), and Cohen's kappa of the predicted classes
+          with quadratic weights, 1 for full agreement and 0 for that of chance;
         - ``parameters``: number of free parameters, mean over folds. For a network: its probabilities, Σ_v (r_v - 1)
           q_v with r_v states and q_v joint states of the parents (for columns modelled by densities, cells at the
           most probable levels). For a refit: the coefficients of the regression (``n_parameters``). For
@@ -220,6 +238,8 @@ def compare(
     """
     budget = Budget(time_limit)
     data = prepare(X, y, sample_weight, folds, seed, handle_missing, decimal)
+    listed = declared_order(y) if ordered_classes is None else ordered_classes
+    order = order_of(data.classes, listed) if listed is not None and len(data.classes) > 2 else None
     threads = _threads(n_jobs, data)
     chosen = choose(models, data, threads, handle_missing, time_limit)
     refit = models is not None if refit is None else refit
@@ -248,9 +268,11 @@ def compare(
             warnings.filterwarnings("error", message=INTERRUPTED)
             for name, found in measure(chosen, refit_of, data, progress, budget):
                 for line, outcomes in found.items():
-                    rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
-                    if outcomes is not None:
-                        losses[line] = Losses.of(outcomes)
+                    if outcomes is None:
+                        rows[line] = [float("nan")] * (len(COLUMNS) + len(ORDERED_COLUMNS) * (order is not None))
+                        continue
+                    rows[line] = summary(outcomes) + ([] if order is None else ordered_summary(outcomes, order))
+                    losses[line] = Losses.of(outcomes)
                 unfinished.remove(name)
                 if each is not None:
                     each(_frame(rows, losses, data, lines))
@@ -274,7 +296,9 @@ def _frame(
     rows: dict[str, list[float]], losses: Mapping[str, Losses], data: Data, refits: Mapping[str, str]
 ) -> Comparison:
     """Return the finished rows as a frame, with its attributes."""
-    frame = Comparison(list(rows.values()), index=list(rows), columns=list(COLUMNS), dtype=float)
+    ordered = any(len(values) > len(COLUMNS) for values in rows.values())
+    columns = [*COLUMNS, *(ORDERED_COLUMNS if ordered else ())]
+    frame = Comparison(list(rows.values()), index=list(rows), columns=columns, dtype=float)
     frame.index.name = "model"
     own = {name: line for name, line in refits.items() if line in rows}
     frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=own)

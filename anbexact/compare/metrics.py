@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import cohen_kappa_score
 
 from anbexact._runtime.arrays import Floats
 
@@ -26,6 +27,8 @@ COLUMNS = (
     "predict_seconds",
 )
 """The columns of a comparison."""
+ORDERED_COLUMNS = ("ranked_probability_score", "weighted_kappa")
+"""Further columns if the classes have an order."""
 BINS = 10
 """Number of bins of the predicted class's probability, all of the same width."""
 
@@ -86,6 +89,60 @@ def summary(outcomes: Sequence[Outcome]) -> list[float]:
         float(np.mean([outcome.fit_seconds for outcome in outcomes])),
         float(np.mean([outcome.predict_seconds for outcome in outcomes])),
     ]
+
+
+def ordered_summary(outcomes: Sequence[Outcome], order: npt.NDArray[np.intp]) -> list[float]:
+    """Return the values of `ORDERED_COLUMNS`, weighted over the rows of all folds.
+
+    Parameters
+    ----------
+    outcomes : sequence of Outcome
+    order : (classes,) int
+        The codes of the classes from the lowest to the highest.
+    """
+    ranks = np.argsort(order)
+    truth = ranks[np.concatenate([outcome.truth for outcome in outcomes])]
+    predicted = ranks[np.concatenate([outcome.predicted for outcome in outcomes])]
+    proba = np.concatenate([outcome.proba for outcome in outcomes])[:, order]
+    weights = np.concatenate([outcome.weights for outcome in outcomes])
+    kappa = cohen_kappa_score(
+        truth, predicted, labels=np.arange(len(order)), weights="quadratic", sample_weight=weights
+    )
+    return [ranked_probability_score(proba, truth, sample_weight=weights), float(kappa)]
+
+
+def ranked_probability_score(
+    proba: npt.ArrayLike, truth: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None
+) -> float:
+    """Return the ranked probability score of predictions for classes in an order.
+
+    The mean over rows of ``Σ_{k<s} (P(class ≤ k) - [true class ≤ k])² / (s - 1)``, where the s classes are numbered
+    in their order. A proper score: lower is better, 0 is perfect and 1 the worst. Probability that is far from the
+    true class costs more than probability close to it, in contrast to the Brier score.
+
+    Parameters
+    ----------
+    proba : (rows, classes) array
+        P(class | row), columns from the lowest to the highest class.
+    truth : (rows,) array of int
+        Numbers of the true classes, from 0.
+    sample_weight : (rows,) array, optional
+
+    References
+    ----------
+    Epstein, *A scoring system for probability forecasts of ranked categories*, Journal of Applied Meteorology 8
+    (1969).
+
+    Examples
+    --------
+    >>> from anbexact.compare import ranked_probability_score
+    >>> round(ranked_probability_score([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]], [0, 0]), 4)
+    0.1875
+    """
+    below = np.cumsum(np.asarray(proba, dtype=np.float64), axis=1)[:, :-1]
+    true_below = np.asarray(truth)[:, None] <= np.arange(below.shape[1])
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return float(np.average(((below - true_below) ** 2).mean(axis=1), weights=weights))
 
 
 def calibration_error(

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
 from anbexact.tables.frames.native_values import native
+from anbexact.tables.labels import order_of
 
 REJECTED = "(reject)"
 """The decision that leaves a row to somebody else."""
@@ -90,6 +91,39 @@ class Costs:
             return self
         column = np.full(len(self.matrix), self.sign * float(reject))
         return Costs([*self.decisions, REJECTED], np.column_stack([self.matrix, column]), self.sign)
+
+
+def class_numbers(classes: Sequence[Any], ordered_classes: Sequence[Any]) -> Floats:
+    """Return the classes themselves if they are numbers, or else their ranks in the order, from 0.
+
+    Raises
+    ------
+    ValueError
+        If the order does not list every class once.
+    """
+    order = order_of(classes, ordered_classes)
+    if all(type(label) in (int, float) for label in classes):
+        return np.array(classes, dtype=np.float64)
+    return np.argsort(order).astype(np.float64)
+
+
+def distance_costs(kind: str, classes: Sequence[Any], ordered_classes: Sequence[Any] | None) -> Floats:
+    """Return the costs of decisions that are off by some number of classes in an order, (classes, decisions).
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, or without an order that lists every class once.
+    """
+    if kind not in ("absolute", "squared"):
+        raise ValueError(f"costs must be 'absolute', 'squared', a frame, a mapping or an array, not {kind!r}")
+    if ordered_classes is None:
+        raise ValueError(
+            f"costs={kind!r} needs ordered_classes, the classes from the lowest to the highest: {list(classes)}"
+        )
+    ranks = np.argsort(order_of(classes, ordered_classes)).astype(np.float64)
+    distances = np.abs(ranks[:, None] - ranks)
+    return distances if kind == "absolute" else distances**2
 
 
 def read_costs(given: Any, name: str, classes: Sequence[Any]) -> Costs:

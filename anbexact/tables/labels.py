@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -66,3 +68,32 @@ def check_classes(classes: Any) -> list[Any]:
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
         raise TypeError(f"classes must be a sequence of class labels, not {classes!r}")
     return list(classes)
+
+
+def declared_order(y: Any) -> list[Any] | None:
+    """Return the categories of an ordered categorical column, such as of pandas, or an Enum of polars; else None."""
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return dtype.categories.tolist() if dtype.ordered else None
+    column = nw.from_native(y, series_only=True, pass_through=True)
+    enum = column.dtype if isinstance(column, nw.Series) else None
+    return list(enum.categories) if isinstance(enum, nw.Enum) else None
+
+
+def order_of(classes: Sequence[Any], order: Any) -> npt.NDArray[np.intp]:
+    """Return the codes of classes from the lowest to the highest; the order may list further classes.
+
+    Raises
+    ------
+    ValueError
+        If the order lacks a class, or names one twice.
+    """
+    listed = check_classes(order)
+    missing = [label for label in classes if label not in listed]
+    if missing or len(set(listed)) < len(listed):
+        raise ValueError(
+            f"ordered_classes must list every class once, from the lowest to the highest, but {listed} "
+            + (f"lacks {missing[0]!r}" if missing else "lists one twice")
+            + f": the classes are {list(classes)}"
+        )
+    return np.array([list(classes).index(label) for label in listed if label in classes], dtype=np.intp)

@@ -9,6 +9,7 @@ NAMES = (
     "incomplete",
     "prior_precision",
     "smooth_shapes",
+    "shape_constraints",
     "pool",
     "hierarchical",
     "universal",

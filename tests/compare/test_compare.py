@@ -42,7 +42,15 @@ from anbexact.classifiers import (
     MCDAGClassifier,
     PrunedNaiveBayesClassifier,
 )
-from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
+from anbexact.compare import (
+    COLUMNS,
+    MODELS,
+    ORDERED_COLUMNS,
+    InterruptedComparisonError,
+    calibration_error,
+    compare,
+    ranked_probability_score,
+)
 from anbexact.compare.budget import Budget
 from anbexact.compare.folds import prepare
 from anbexact.compare.kde import KernelNaiveBayes
@@ -940,3 +948,39 @@ def test_messages_show_classes_as_they_are():
         compare(np.zeros((4, 1)), np.array([7, 7, 7, 7]))
     with pytest.raises(ValueError, match="the class 7 has a single row"):
         compare(np.zeros((4, 1)), np.array([3, 7, 3, 3]))
+
+
+def test_ranked_probability_score():
+    rng = np.random.default_rng(0)
+    proba, truth, weights = rng.dirichlet(np.ones(4), 30), rng.integers(0, 4, 30), rng.uniform(0.5, 2.0, 30)
+    total = 0.0
+    for p, c, w in zip(proba, truth, weights, strict=True):
+        total += w * sum((sum(p[: k + 1]) - (c <= k)) ** 2 for k in range(3)) / 3
+    assert ranked_probability_score(proba, truth, sample_weight=weights) == pytest.approx(total / weights.sum())
+
+
+class TestClassesInAnOrder:
+    @pytest.fixture(scope="class")
+    def table(self):
+        rng = np.random.default_rng(1)
+        X = pd.DataFrame({"a": rng.integers(0, 4, 90)})
+        y = np.array(["mid", "top", "low"])[np.clip(X["a"] // 2 + rng.integers(0, 2, 90), 0, 2)]
+        return X, y
+
+    def test_have_two_more_measures(self, table):
+        X, y = table
+        order = ["low", "mid", "top"]
+        how = {"models": ["class frequencies"], "folds": 3}
+        found = compare(X, y, ordered_classes=order, **how)
+        assert list(found.columns) == [*COLUMNS, *ORDERED_COLUMNS]
+        shares = pd.Series(y).value_counts(normalize=True)[order].cumsum().to_numpy()[:-1]
+        scores = [((shares - (order.index(c) <= np.arange(2))) ** 2).mean() for c in y]
+        assert found["ranked_probability_score"].iloc[0] == pytest.approx(np.mean(scores), abs=2e-3)
+        assert found["weighted_kappa"].iloc[0] == pytest.approx(0.0, abs=1e-12)
+        as_declared = compare(X, pd.Categorical(y, order, ordered=True), **how)
+        assert as_declared["ranked_probability_score"].iloc[0] == found["ranked_probability_score"].iloc[0]
+        assert list(compare(X, pd.Categorical(y, order), **how).columns) == list(COLUMNS)
+
+    def test_must_all_be_named(self, table):
+        with pytest.raises(ValueError, match="lacks 'top'"):
+            compare(*table, ordered_classes=["low", "mid"], folds=2, models=["NB"])

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from anbexact import NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.datasets import load_iris
+from anbexact.explanations import decisions
 
 TABLE = pd.DataFrame({"a": [0, 1, 1, 0] * 25, "b": [0, 0, 1, 1, 1] * 20})
 ILL = pd.Series((["well"] * 3 + ["ill", "well", "ill"]) * 16 + ["well"] * 4, name="state")
@@ -220,3 +221,28 @@ def test_class_shares_are_routed_within_scikit_learn():
         classifier = NaiveBayesClassifier(n_jobs=1, ess=1.0).set_predict_proba_request(class_prior=True)
         found = make_pipeline(classifier).fit(TABLE, ILL).predict_proba(TABLE, class_prior=shares)
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+class TestOrderedClasses:
+    ORDER = ("low", "mid", "top")
+
+    @pytest.mark.parametrize("kind", ["absolute", "squared"])
+    def test_cost_by_how_many_classes_a_decision_is_off(self, kind):
+        classes = ["mid", "top", "low"]  # codes need not follow the order
+        costs = decisions.distance_costs(kind, classes, self.ORDER)
+        for i, a in enumerate(classes):
+            for j, b in enumerate(classes):
+                off = abs(self.ORDER.index(a) - self.ORDER.index(b))
+                assert costs[i, j] == (off if kind == "absolute" else off**2)
+
+    def test_have_an_expected_class(self):
+        np.testing.assert_array_equal(decisions.class_numbers(["mid", "top", "low"], self.ORDER), [1, 2, 0])
+        np.testing.assert_array_equal(decisions.class_numbers([2, 5, 9], [2, 5, 9]), [2, 5, 9])
+
+    def test_need_an_order_that_names_all(self):
+        with pytest.raises(ValueError, match="lacks 'top'"):
+            decisions.class_numbers(["mid", "top", "low"], ["low", "mid"])
+        with pytest.raises(ValueError, match="needs ordered_classes"):
+            decisions.distance_costs("absolute", ["a", "b"], None)
+        with pytest.raises(ValueError, match="'absolute', 'squared'"):
+            decisions.distance_costs("cubic", ["a", "b"], ["a", "b"])

@@ -262,7 +262,8 @@ class _Newton:
     def step(self, gradient: Floats, q: Floats, before: Floats, enough: float) -> tuple[Floats, Floats]:
         """Return ``du`` and λ; the square of the residual that remains is at most ``enough``, or a share of `LEFT`.
 
-        If ``enough`` is infinite, the step is that of the factor's precision. Changes of the multipliers ``before`` count a little, so that dependent conditions do no harm.
+        If ``enough`` is infinite, the step is that of the factor's precision. Changes of the multipliers ``before``
+        count a little, so that dependent conditions do no harm.
         """
         program = self._program
         q = q + self._regular * before
@@ -283,8 +284,8 @@ class _Newton:
             moved, multipliers = moved + length * direction, multipliers - length * along
             residual = residual - length * product
             z, y = self._preconditioned(residual)
-            before, size = size, float(np.vdot(residual, z))
-            direction, along = z + size / before * direction, y + size / before * along
+            last, size = size, float(np.vdot(residual, z))
+            direction, along = z + size / last * direction, y + size / last * along
         return moved, multipliers
 
 

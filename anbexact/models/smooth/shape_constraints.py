@@ -218,12 +218,12 @@ class AskedConstraints:
             for name in asked:
                 labels = asked[name] if isinstance(asked, Mapping) else None
                 several = isinstance(labels, Collection) and not isinstance(labels, str)
-                for label in labels if several else (labels,):
+                for label in list(labels) if several else [labels]:  # type: ignore[arg-type]  # a collection then
                     pairs = _pairs(option, name, label, classes, in_order)
                     _add(demands, (name, "convex"), pairs, flipped=option == "concave")
-        for (name, kind), pairs in demands.items():
-            for a, b in pairs:
-                if (b, a) in pairs:
+        for (name, kind), own in demands.items():
+            for a, b in own:
+                if (b, a) in own:
                     said = (
                         "may neither rise nor fall, as both classes ask for the same direction: give a direction for "
                         "one of them"
@@ -348,7 +348,7 @@ def cone_of(
 ) -> Cone | None:
     """Return the conditions on the shifts of terms under which log odds meet the demands, all else being fixed.
 
-    There are none if the features have too few states, or no term.
+    None is returned if the features have too few states, or no term.
 
     Let b be a difference of the states of a feature j, such as that of two neighbours. The log odds change by
     ``b·f_j + Σ_T b·f_T(·, u_T)``, in which f_j is the main effect of j, the T are the interactions that contain j,

@@ -272,6 +272,13 @@ def _print_refit(found: Facts) -> None:
             f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, "
             f"strengths {strengths_text(refit['smoothing'])}, {likelihood}"
         )
+        for feature, text in refit.get("constraints", {}).items():
+            print(f"  {feature}: {text}")
+        if "optimality_gap" in refit:
+            print(
+                f"  these conditions cost {refit['cost_of_constraints']:.3f} nats of the penalised likelihood; no "
+                f"shapes that meet them gain more than {refit['optimality_gap']:.1g} nats"
+            )
         return
     how = "chosen by cross-validation" if refit["chosen"] else "given"
     print_wrapped(
