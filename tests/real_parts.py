@@ -113,11 +113,11 @@ def by_part(reports):
 
     The phases before and after a test count only if they failed.
     """
-    found = defaultdict(list)
+    run = defaultdict(list)
     for report in reports:
         if report.when == "call" or not report.passed:
-            found[dict(report.user_properties).get("real")].append(report)
-    return found
+            run[dict(report.user_properties).get("real")].append(report)
+    return run
 
 
 def summary(names, reports):
