@@ -134,7 +134,7 @@ nw.LazyFrame.implementation = nw.Implementation.UNKNOWN
 frame = pd.read_csv("rows.csv")
 lazy = dd.from_pandas(frame, npartitions=3)
 eager, counted = TANClassifier().fit(frame[["a", "b"]], frame["y"]), TANClassifier().fit(lazy, "y")
-assert counted.structure_ == eager.structure_
+assert counted.structure_.parents == eager.structure_.parents
 parts = [*counted.predict_frame(lazy, proba=True, batch_rows=150)]
 assert len(parts) == 3
 probabilities = pd.concat(parts).iloc[:, 1:].to_numpy()
