@@ -1,5 +1,6 @@
 # Every target makes and uses the project's own virtual environment; `make help` lists them.
 VENV := .venv
+REAL := .venv-real
 BIN := $(VENV)/bin
 COPY := build/installed
 KERNELS := anbexact/_kernels
@@ -20,7 +21,7 @@ kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py tab
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-full coverage lint style types docs-examples docs docs-check bench bench-record bench-smoke keep-files papers papers-quick clean distclean
+.PHONY: help demo install test test-full test-real coverage lint style types docs-examples docs docs-check wheel sbom bench bench-record bench-smoke keep-files papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +37,9 @@ test: $(VENV)/installed-dev  ## run the tests, fewer examples and cases of each 
 
 test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases
 	$(BIN)/pytest -n auto $(SPREAD) --tier=full $(ARGS)
+
+test-real: $(VENV)/installed-dev  ## install and start Spark, PostgreSQL, Chromium and the like, and run the tests that need them
+	tools/test-real.sh $(ARGS)
 
 # Integers wrap in compiled code; numpy warns of it.
 coverage: $(VENV)/installed-dev  ## run the kernels as plain Python, and show which lines no test runs (minutes)
@@ -88,12 +92,18 @@ papers: $(VENV)/installed-dev  ## measure the papers' tables again, into docs/me
 papers-quick: $(VENV)/installed-dev  ## the same for the small tables only, into build/papers (minutes)
 	$(BIN)/python -m benchmarks.papers --quick $(ARGS)
 
+wheel:  ## build the wheel of the last commit twice, into build/wheel, and see that both are the same file
+	tools/wheel.sh
+
+sbom:  ## write the bill of materials of an installation (CycloneDX) into build/sbom
+	tools/sbom.sh
+
 clean:  ## remove what was built, and all caches (compiled kernels too)
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find . -path ./$(VENV) -prune -o -name __pycache__ -print | xargs rm -rf
+	find . -path ./$(VENV) -prune -o -path ./$(REAL) -prune -o -name __pycache__ -print | xargs rm -rf
 
-distclean: clean  ## clean, and remove the environment
-	rm -rf $(VENV)
+distclean: clean  ## clean, and remove the environments
+	rm -rf $(VENV) $(REAL)
 
 $(VENV)/installed: pyproject.toml tools/make-venv.sh
 	@tools/make-venv.sh $(VENV)

@@ -3,10 +3,12 @@
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 import scipy.linalg  # noqa: F401, so that its threads are limited too
 from hypothesis import settings
+from real_parts import PARTS, part_of, summary
 from threadpoolctl import threadpool_limits
 from tiers import EXAMPLES, register_profiles, thinned
 
@@ -21,11 +23,27 @@ def pytest_addoption(parser):
         default="quick",
         help="quick: few examples of every property and few cases of large grids; full: everything",
     )
+    parser.addoption(
+        "--real",
+        default="",
+        metavar="PARTS",
+        help="run the tests of these real parts alone, separated by commas, and take a skipped test for a failed one",
+    )
+    parser.addoption("--real-table", metavar="FILE", help="write a table of the real parts as CSV")
+
+
+def real_parts(config):
+    """Return the real parts that were asked for, in the order of their names."""
+    asked_for = sorted(filter(None, config.getoption("real").split(",")))
+    if unknown := set(asked_for) - set(PARTS):
+        raise pytest.UsageError(f"--real names {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}")
+    return asked_for
 
 
 def pytest_configure(config):
     """Load the tier's Hypothesis profile before the modules with the properties are imported."""
     config.addinivalue_line("markers", "slow: left out of the quick tier")
+    config.addinivalue_line("markers", "real(part): needs a library, server or program of tests/real_parts.py")
     register_profiles()
     settings.load_profile(config.getoption("tier"))
 
@@ -43,7 +61,13 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Thin the quick tier, but for what is asked for by node id or by ``-k``."""
+    """Thin the quick tier, but for what is asked for by node id or by ``-k``; keep the tests of the real parts."""
+    for item in items:
+        item.user_properties.append(("real", part_of(item)))
+    if parts := real_parts(config):
+        others = [item for item in items if part_of(item) not in parts]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if part_of(item) in parts]
     asked_for = config.option.keyword or any("::" in arg for arg in config.args)
     if config.getoption("tier") == "full" or asked_for:
         return
@@ -51,6 +75,34 @@ def pytest_collection_modifyitems(config, items):
     kept = thinned(item.nodeid for item in fast)
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
     items[:] = [item for item in items if item.nodeid in kept]
+
+
+def pytest_runtest_setup(item):
+    """Skip a test whose real part is not here."""
+    if (part := part_of(item)) is not None and (reason := PARTS[part].missing()):
+        pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Let a test fail that is skipped although its part was asked for."""
+    report = yield
+    if report.skipped and part_of(item) in real_parts(item.config):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, though {part_of(item)} was asked for: {call.excinfo.value}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Say what was run of every real part that was asked for."""
+    if not (parts := real_parts(config)):
+        return
+    reports = [report for of in ("passed", "failed", "error") for report in terminalreporter.getreports(of)]
+    lines = summary(parts, reports)
+    terminalreporter.section("real parts")
+    terminalreporter.write("\n".join([*lines, ""]))
+    if (path := config.getoption("real_table")) is not None:
+        Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 @pytest.fixture(scope="session", autouse=True)

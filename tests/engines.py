@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from real_parts import marked
 
 
 def in_polars(frame):
@@ -15,7 +16,8 @@ def in_duckdb(frame):
 
 
 def in_dask(frame):
-    dask = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    import dask.dataframe as dask
+
     rows = frame.to_arrow().to_pandas(types_mapper=pd.ArrowDtype)
     for name in frame.columns:  # Dask itself cannot group by floats of Arrow
         if frame[name].dtype.is_float():
@@ -24,18 +26,19 @@ def in_dask(frame):
 
 
 def in_ibis(frame):
-    ibis = pytest.importorskip("ibis", reason="Ibis is not installed")
+    import ibis
+
     return ibis.memtable(frame.to_arrow())
 
 
 def in_spark(frame):
-    sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
-    try:
-        session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", False)
-        session = session.config("spark.sql.shuffle.partitions", 2).config("spark.sql.session.timeZone", "UTC")
-        return session.getOrCreate().createDataFrame(frame.to_arrow())
-    except Exception as error:  # no Java
-        pytest.skip(f"Spark does not start: {error}")
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", False)
+    session = session.config("spark.sql.shuffle.partitions", 2).config("spark.sql.session.timeZone", "UTC")
+    return session.getOrCreate().createDataFrame(frame.to_arrow())
 
 
 ENGINES = {"polars": in_polars, "duckdb": in_duckdb, "dask": in_dask, "ibis": in_ibis, "spark": in_spark}
+EACH = marked(ENGINES)
+"""The engines as values of a parameter, marked if they are not among the tools of developers."""

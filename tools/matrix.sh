@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs a selection of tests on several versions of Python, and with the oldest dependencies that pyproject.toml allows.
+# Runs a selection of tests on several versions of Python, with the newest dependencies and with the oldest ones that
+# pyproject.toml allows and that have wheels for that Python.
 #
-#     tools/matrix.sh [NAME...]     a NAME is 3.11, 3.12, 3.13, 3.14 or oldest; all of them without any
+#     tools/matrix.sh [NAME...]     a NAME is 3.11, 3.12, 3.13 or 3.14, or one of these with -oldest; without any, all
 #
 # Each has an environment of its own in build/matrix, with the package installed as users get it. Status: 0 if all
 # passed, 1 if one failed, 2 if none failed but an interpreter is missing (PYENV_ROOT is searched, and the path).
@@ -9,8 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 names=("$@")
-[ $# -gt 0 ] || names=(3.11 3.12 3.13 3.14 oldest)
-oldest_python=3.11
+[ $# -gt 0 ] || names=({3.11,3.12,3.13,3.14}{,-oldest})
 root=build/matrix
 tests=(
     tests/tables tests/datasets tests/scores/test_score_formulas.py tests/search/exact/test_search.py
@@ -31,7 +31,7 @@ find_python() {
     return 1
 }
 
-# Only uv resolves for the oldest versions.
+# pip cannot resolve for the oldest versions.
 install_uv() {
     tools/make-venv.sh "$root/tools"
     [ -x "$root/tools/bin/uv" ] || "$root/tools/bin/python" -m pip install --quiet uv
@@ -41,9 +41,9 @@ install_uv() {
 run() {
     local name=$1 python=$2 uv=$root/tools/bin/uv versions=$root/$1.txt
     : >"$versions"
-    if [ "$name" = oldest ]; then
-        "$uv" pip compile --quiet --python "$python" --extra files --resolution lowest-direct --output-file "$versions" \
-            pyproject.toml >/dev/null || return
+    if [[ $name == *-oldest ]]; then
+        "$uv" pip compile --quiet --python "$python" --extra files --resolution lowest-direct --only-binary :all: \
+            --output-file "$versions" pyproject.toml >/dev/null || return
         echo 'polars<2' >>"$versions"  # narwhals before 2.26 reads no Enum of polars 2
     fi
     "$uv" venv --quiet --clear --python "$python" "$root/$name" || return
@@ -56,7 +56,7 @@ install_uv
 summary=
 status=0
 for name in "${names[@]}"; do
-    version=${name/oldest/$oldest_python}
+    version=${name%-oldest}
     if ! python=$(find_python "$version"); then
         verdict="missing: no Python $version found"
         [ $status -ne 0 ] || status=2
@@ -69,7 +69,7 @@ for name in "${names[@]}"; do
             status=1
         fi
     fi
-    summary+=$(printf '%-8s %s' "$name" "$verdict")$'\n'
+    summary+=$(printf '%-12s %s' "$name" "$verdict")$'\n'
 done
 say Summary
 printf '%s' "$summary"

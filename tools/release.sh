@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the source distribution and the wheel into dist/, and tries them: metadata, an install into a bare environment,
-# the demo from there, outside this folder; the wheel also with the oldest dependencies that it allows. PYTHON chooses
-# the interpreter. Nothing is uploaded.
+# Builds the source distribution and the wheel of the last commit into dist/, and tries them: metadata, an install into a
+# bare environment, the demo from there, outside this folder; the wheel also with the oldest dependencies that it
+# allows. The wheel is built twice (tools/wheel.sh). PYTHON chooses the interpreter. Nothing is uploaded.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,9 @@ root=build/release
 rm -rf dist "$root" build/lib build/bdist.*
 tools/make-venv.sh "$root/tools"
 "$root/tools/bin/python" -m pip install --quiet build twine uv
-"$root/tools/bin/python" -m build --outdir dist . >"$root/build.log" 2>&1 || { cat "$root/build.log"; exit 1; }
+"$root/tools/bin/python" -m build --sdist --outdir dist . >"$root/build.log" 2>&1 || { cat "$root/build.log"; exit 1; }
+tools/wheel.sh
+cp build/wheel/*.whl dist/
 "$root/tools/bin/twine" check --strict dist/*
 
 # Tries what is installed in build/release/bare as a new user would; the static files of a report are among the contents.

@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from real_parts import marked
 from strategies import random_problem
 
 from anbexact import (
@@ -47,14 +48,15 @@ def comparison(**kwargs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
+@pytest.mark.parametrize("backend", marked(["loky", "threading", "dask"], dask="distributed"))
 def test_comparisons_are_the_same(backend):
     expected, warned = comparison()
     seen = []
     settings = {"n_jobs": 2}
     client = None
     if backend == "dask":
-        distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+        import distributed
+
         client = distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
         settings = {}
     try:

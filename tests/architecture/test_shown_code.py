@@ -7,6 +7,7 @@ import warnings
 import pytest
 from instructions import BLOCK, PAGES, ROOT
 from joblib import parallel_config
+from real_parts import marked
 from sources import SOURCES
 
 NOT_RUN = {
@@ -24,7 +25,7 @@ SCRIPTS = {
 }
 """The scripts, with smaller values of their constants."""
 ARGUMENTS = {"counted_rows.py": ["3000"]}
-NEEDS = {"counted_rows.py": "duckdb", "hospitals.py": "numpyro"}
+NEEDS = {"counted_rows.py": "duckdb"}
 OF_A_TEST = {"rest_scorer.py"}
 """Scripts that a test of their own imports."""
 
@@ -51,7 +52,7 @@ def test_all_scripts_are_run():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", marked(SCRIPTS, **{"hospitals.py": "numpyro"}))
 def test_scripts(name, tmp_path, monkeypatch, capsys):
     """Each is run as a program in an empty folder, on less than it is meant for, and writes nothing there."""
     if name in NEEDS:

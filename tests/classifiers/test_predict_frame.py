@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from engines import ENGINES
+from engines import EACH, ENGINES
 
 from anbexact import NaiveBayesClassifier, PooledClassifier, RefittedClassifier, TANClassifier
 
@@ -51,7 +51,7 @@ def assert_same(parts, expected, sizes=None):
     np.testing.assert_array_equal(found.iloc[:, 2:].to_numpy(), expected.iloc[:, 2:].to_numpy())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EACH)
 def test_engines(engine, rows, classifier):
     lazy = ENGINES[engine](rows)
     parts = classifier.predict_frame(lazy, proba=True, keep=["id"], batch_rows=150)

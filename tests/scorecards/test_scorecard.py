@@ -2,7 +2,6 @@
 
 import json
 import runpy
-import shutil
 import sqlite3
 import subprocess
 from importlib.resources import files
@@ -164,7 +163,7 @@ def test_duckdb_has_the_same_points(made):
     assert (found[card.score_names].to_numpy() == card.score(rows).reshape(len(rows), -1)).all()
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.real("node")
 def test_the_calculator_has_the_same_points(made):
     """Its script, run by node, on the texts that a visitor would enter."""
     card, X = made

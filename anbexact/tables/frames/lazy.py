@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from narwhals.stable.v2.dependencies import is_dask_dataframe
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import with_article
@@ -37,10 +38,19 @@ CHANGED = (
 
 
 def is_lazy(X: object) -> bool:
-    """Whether ``X`` is a lazy frame of a library that narwhals knows."""
+    """Whether ``X`` is a lazy frame of a library that narwhals knows.
+
+    Raises
+    ------
+    ImportError
+        If ``X`` is a dataframe of Dask, and narwhals is a version that reads it only with a package of its own.
+    """
     if isinstance(X, pd.DataFrame | np.ndarray | list | tuple):  # narwhals refuses frames with two equal names
         return False
-    return isinstance(_as_narwhals(X), nw.LazyFrame)
+    frame = _as_narwhals(X)
+    if frame is X and is_dask_dataframe(X):
+        raise ImportError("dataframes of Dask need the package narwhals-dask: pip install narwhals-dask")
+    return isinstance(frame, nw.LazyFrame)
 
 
 def _as_narwhals(X: Any) -> Any:
@@ -286,7 +296,7 @@ def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
     elif engine.is_polars():
         parts = native.collect_batches(chunk_size=rows, maintain_order=True)
         yield from (nw.from_native(part, eager_only=True) for part in parts)
-    elif engine.is_dask():
+    elif is_dask_dataframe(native):  # the engine may be unknown, where narwhals-dask has read the frame
         for part in native.to_delayed():  # the groups of native.partitions[0] would be those of the first rows alone
             yield from _in_parts(nw.from_native(part.compute(), eager_only=True), rows)
     else:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from test_sql import DATABASES
+from test_sql import DATABASES, DIALECTS
 
 import anbexact
 from anbexact import (
@@ -81,7 +81,7 @@ def test_the_word_is_as_good_as_any_other(model, gaps, rule, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(("gaps", "rule"), KINDS)
 @pytest.mark.parametrize("model", ["naive Bayes", "TAN"])
 def test_in_sql(model, gaps, rule, dialect):
@@ -124,7 +124,7 @@ def test_a_network_from_elsewhere_does_not_absorb_missing_cells():
     np.testing.assert_allclose(posterior(network, "c", rows), expected)
 
 
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_right_value(dialect, tmp_path):
     """P(yes | job) = (N(job, yes) + 1/6) / (N(job) + 2/6), as the classes have 75 rows each: worked out by hand."""
     n_yes, n_no = {WORD: 36, "clerk": 20, "nurse": 19}, {WORD: 6, "clerk": 34, "nurse": 35}

@@ -3,7 +3,6 @@
 import bisect
 import itertools
 import math
-import shutil
 from xml.etree import ElementTree as ET
 
 import deployed
@@ -211,9 +210,10 @@ def test_columns_may_have_the_names_of_derived_fields(classifier, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("java") is None, reason="JPMML runs in Java, which is not installed")
+@pytest.mark.real("jpmml")
 def test_jpmml_agrees(tmp_path):
-    jpmml = pytest.importorskip("jpmml_evaluator", reason="jpmml-evaluator is not installed")
+    import jpmml_evaluator as jpmml
+
     for table, classifier in deployed.MODELS:
         fitted = deployed.model(table, classifier)
         to_pmml(fitted, tmp_path / "model.pmml")

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from real_parts import SERVER, marked
 from tiers import repeats
 
 from anbexact import (
@@ -91,11 +92,9 @@ def in_duckdb(query, frame):
 
 @checked
 def in_postgresql(query, frame):
-    address = os.environ.get("ANBEXACT_POSTGRESQL")
-    if not address:
-        pytest.skip("ANBEXACT_POSTGRESQL does not name a server")
-    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
-    with psycopg.connect(address) as connection, connection.cursor() as cursor:
+    import psycopg
+
+    with psycopg.connect(os.environ[SERVER]) as connection, connection.cursor() as cursor:
         kinds = {"i": "bigint", "f": "double precision", "b": "boolean"}
         names = [psycopg.sql.Identifier(str(name)) for name in frame]
         typed = [
@@ -112,9 +111,10 @@ def in_postgresql(query, frame):
 
 
 DATABASES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgres": in_postgresql}
+DIALECTS = marked(DATABASES, postgres="postgresql")
 
 
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "classifier",
     [
@@ -140,7 +140,7 @@ def test_the_posterior_is_that_of_predict_proba(classifier, dialect):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(("table", "classifier"), deployed.MODELS)
 def test_awkward_names_and_unseen_states(table, classifier, dialect):
     network = deployed.model(table, classifier)
@@ -158,7 +158,7 @@ def test_awkward_names_and_unseen_states(table, classifier, dialect):
         assert np.abs(found - deployed.expected(network, new))[~null].max() < 1e-12
 
 
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_pools_by_their_logistic_regression(dialect):
     frame, y = rows(2, 200)
     frame = frame.iloc[:, :3]
@@ -174,7 +174,7 @@ def too_large(_):
     raise MemoryError("too large")
 
 
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_without_a_network_the_regression_itself(dialect, monkeypatch):
     """Complete rows have its posterior; in the others nothing can be summed out."""
     frame, y = rows(4, 200)
@@ -192,7 +192,7 @@ def test_without_a_network_the_regression_itself(dialect, monkeypatch):
 LABELS = [["no", "it's"], [-1, 7], [1.0, 2.0], [False, True], [datetime.date(2020, 1, 2), datetime.date(2020, 1, 3)]]
 
 
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("labels", LABELS, ids=lambda labels: type(labels[0]).__name__)
 def test_the_prediction_is_a_label(labels, dialect):
     frame = pd.DataFrame({"a": ["x", "y", "x", "y", "z", "z"]})
@@ -204,7 +204,7 @@ def test_the_prediction_is_a_label(labels, dialect):
     assert plain[4] == sorted(plain)[0]  # the first of equally probable ones
 
 
-@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_gaps_are_states_or_summed_out_or_null(dialect):
     frame, y = rows(7)
     rng = np.random.default_rng(1)

@@ -92,9 +92,11 @@ def test_refusals(rows):
 
 
 @pytest.mark.slow
+@pytest.mark.real("arviz")
 @pytest.mark.filterwarnings("ignore")
 def test_with_arviz(rows):
-    arviz = pytest.importorskip("arviz")
+    import arviz
+
     X, y = rows
     found = to_arviz(ANBClassifier(ess=2.0).fit(X, y), X, y, draws=50)
     assert found["posterior"]["P(is_monk)"].shape == (1, 50, 2)

@@ -89,9 +89,11 @@ def test_rows_are_summed_over_their_completions(seed, gaps):
 
 
 @pytest.mark.slow
+@pytest.mark.real("numpyro")
 @pytest.mark.parametrize("counted", [False, True])
 def test_networks_in_numpyro(counted):
-    numpyro = pytest.importorskip("numpyro", reason="numpyro is not installed")
+    import numpyro
+
     from anbexact.adapters import to_numpyro
 
     numpyro.enable_x64()
@@ -108,11 +110,12 @@ def test_networks_in_numpyro(counted):
 
 
 @pytest.mark.slow
+@pytest.mark.real("numpyro")
 def test_samplers_of_numpyro_move_in_stretched_log_ratios():
     """The unconstrained density is that of the Dirichlet distributions, with their Jacobian, in every tail."""
-    numpyro = pytest.importorskip("numpyro", reason="numpyro is not installed")
     import jax
     import jax.numpy as jnp
+    import numpyro
 
     from anbexact.adapters.ppl.numpyro_simplex import dirichlet_rows
 
@@ -139,8 +142,10 @@ def test_samplers_of_numpyro_move_in_stretched_log_ratios():
 
 
 @pytest.mark.slow
+@pytest.mark.real("numpyro")
 def test_sites_are_replaced_in_numpyro():
-    numpyro = pytest.importorskip("numpyro", reason="numpyro is not installed")
+    import numpyro
+
     from anbexact.adapters import to_numpyro
 
     fitted, X, y, _ = problem(1)
@@ -158,8 +163,8 @@ def test_sites_are_replaced_in_numpyro():
 
 
 @pytest.mark.slow
+@pytest.mark.real("numpyro")
 def test_the_example_of_related_hospitals():
-    pytest.importorskip("numpyro", reason="numpyro is not installed")
     example = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "hospitals.py"))
     patients = example["made_up"]()
     samples = example["shrunk"](patients, draws=50)
@@ -174,9 +179,10 @@ def test_the_example_of_related_hospitals():
 
 
 @pytest.mark.slow
+@pytest.mark.real("numpyro")
 def test_the_means_of_numpyro_are_the_tables():
-    numpyro = pytest.importorskip("numpyro", reason="numpyro is not installed")
     import jax
+    import numpyro
 
     from anbexact.adapters import to_numpyro
 
@@ -242,9 +248,11 @@ def test_refits_are_the_modes_of_their_posteriors(which):
 
 
 @pytest.mark.slow
+@pytest.mark.real("numpyro")
 @pytest.mark.parametrize("which", [0, 1])
 def test_refits_in_numpyro(which):
-    numpyro = pytest.importorskip("numpyro", reason="numpyro is not installed")
+    import numpyro
+
     from anbexact.adapters import logit_to_numpyro
 
     numpyro.enable_x64()
@@ -257,10 +265,12 @@ def test_refits_in_numpyro(which):
 
 
 @pytest.mark.slow
+@pytest.mark.real("pymc")
 @pytest.mark.filterwarnings("ignore")
 def test_models_in_pymc():
-    pm = pytest.importorskip("pymc", reason="pymc is not installed")
-    pytensor = pytest.importorskip("pytensor")
+    import pymc as pm
+    import pytensor
+
     from anbexact.adapters import logit_to_pymc, to_pymc
 
     with pytensor.config.change_flags(mode="FAST_COMPILE", cxx=""):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from importlib.resources import files
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pages import Page
+from panels import needs_node
 
 from anbexact import (
     AdditiveClassifier,
@@ -31,7 +31,6 @@ const { text, rows } = JSON.parse(require("fs").readFileSync(0));
 const data = calculator.read(text);
 console.log(JSON.stringify(rows.map((codes) => calculator.probabilities(data, codes))));
 """
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 MODELS = {
     "nb": NaiveBayesClassifier(ess=1.0, n_jobs=1),
     "tan": TANClassifier(ess=1.0, n_jobs=1),

@@ -3,12 +3,12 @@
 import html
 import json
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
+from real_parts import chromium
 
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, PooledClassifier, RefittedClassifier
 from anbexact.classifiers import A2DEClassifier, AODEClassifier, KDBClassifier, TANClassifier
@@ -74,12 +74,9 @@ def without_policy(page):
 
 def answer_of(page, folder, *options):
     """Return what a page has written into its only ``pre`` in Chromium."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("there is no Chromium")
     how = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}", "--dump-dom"]
     done = subprocess.run(
-        [path, *how, *options, page.as_uri()], capture_output=True, text=True, check=True, timeout=120
+        [chromium(), *how, *options, page.as_uri()], capture_output=True, text=True, check=True, timeout=120
     )
     return json.loads(html.unescape(re.search(r"<pre>(.*)</pre>", done.stdout, re.DOTALL).group(1)))
 
@@ -113,6 +110,7 @@ MODELS = {
 
 
 @pytest.mark.slow
+@pytest.mark.real("chromium")
 @pytest.mark.parametrize("model", MODELS)
 def test_probabilities_with_missing_cells(model, tmp_path):
     X, y = load_anes96()
@@ -125,6 +123,7 @@ def test_probabilities_with_missing_cells(model, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.real("chromium")
 def test_a_report_with_costs(tmp_path):
     X, y = load_anes96()
     classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
@@ -139,6 +138,7 @@ def test_a_report_with_costs(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.real("chromium")
 def test_a_pool(tmp_path):
     X, y = load_iris()
     members = [("NB", NaiveBayesClassifier(n_jobs=1)), ("TAN", RefittedClassifier(TANClassifier(n_jobs=1), l2=1.0))]
@@ -150,6 +150,7 @@ def test_a_pool(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.real("chromium")
 def test_26_classes_with_names_that_are_markup(tmp_path):
     X, y = named()
     classifier = TANClassifier(ess=1.0, n_jobs=1).fit(X, y)
@@ -168,6 +169,7 @@ def test_26_classes_with_names_that_are_markup(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.real("chromium")
 @pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1600, False), (1600, True)])
 def test_texts_stand_out_and_the_page_fits_its_window(width, dark, tmp_path):
     """WCAG AA, a contrast of 4.5, of a report with a panel, costs, 26 classes and long names."""
@@ -182,25 +184,18 @@ def test_texts_stand_out_and_the_page_fits_its_window(width, dark, tmp_path):
     assert seen(tmp_path / "f.html", tmp_path, width, dark=dark)["faint"]
 
 
-def a_browser():
-    """Return a page of a headless browser, or skip."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("there is no Chromium")
-    return playwright, path
-
-
 @pytest.mark.slow
+@pytest.mark.real("playwright")
 def test_in_a_browser(tmp_path):
-    playwright, path = a_browser()
+    from playwright import sync_api as playwright
+
     X, y = load_iris()
     X = X.rename(columns={"petal_width": "<b>petal</b>"})
     classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
     panel(classifier, tmp_path / "p.html")
     read = "() => document.querySelector('.evidence-panel').panel"
     with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = running.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 390, "height": 800})
         complaints = []
         page.on("console", lambda message: complaints.append(message.text))

@@ -1,13 +1,17 @@
 """Lazy frames: what is learned from counts in an engine is what is learned from the rows."""
 
 import datetime
+import os
+import subprocess
+import sys
 import warnings
 from decimal import Decimal
 
 import numpy as np
 import polars as pl
 import pytest
-from engines import ENGINES
+from engines import EACH, ENGINES
+from real_parts import marked
 from sklearn.base import clone
 from tiers import repeats
 
@@ -84,7 +88,7 @@ UNREADABLE = {"dask": ["price"]}
 """Columns that narwhals cannot compare in an engine: decimals with a decimal in Dask."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EACH)
 def test_classifiers_learn_the_same_as_from_rows(engine):
     for seed in repeats(2):
         frame = awkward(seed).drop(UNREADABLE.get(engine, []))
@@ -94,7 +98,7 @@ def test_classifiers_learn_the_same_as_from_rows(engine):
         assert said_too == said
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EACH)
 def test_tables_are_the_same_as_from_rows(engine):
     frame = awkward(5).select("a.b", "few", "yes", "few days", "class")
     eager = DiscreteTable.from_frame(*in_pandas(frame))
@@ -106,6 +110,63 @@ def test_tables_are_the_same_as_from_rows(engine):
         assert np.array_equal(lazy.codes, eager.codes)
         assert np.array_equal(lazy.weights, eager.weights)
         assert lazy.n_rows == eager.n_rows
+
+
+PLUGIN = """
+from narwhals._dask.namespace import DaskNamespace
+from narwhals.dependencies import is_dask_dataframe as is_native
+
+NATIVE_PACKAGE = "dask"
+
+def __narwhals_namespace__(version):
+    return DaskNamespace(version=version)
+"""
+BY_PLUGIN = """
+import sys, warnings
+import dask.dataframe as dd
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from anbexact import TANClassifier
+
+warnings.simplefilter("error", FutureWarning)
+nw.LazyFrame.implementation = nw.Implementation.UNKNOWN
+frame = pd.read_csv("rows.csv")
+lazy = dd.from_pandas(frame, npartitions=3)
+eager, counted = TANClassifier().fit(frame[["a", "b"]], frame["y"]), TANClassifier().fit(lazy, "y")
+assert counted.structure_.parents == eager.structure_.parents
+parts = [*counted.predict_frame(lazy, proba=True, batch_rows=150)]
+assert len(parts) == 3
+probabilities = pd.concat(parts).iloc[:, 1:].to_numpy()
+assert np.array_equal(probabilities, eager.predict_proba(frame[["a", "b"]]))
+assert "narwhals_dask" in sys.modules
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.real("dask")
+def test_dask_may_be_read_by_a_package_of_its_own(tmp_path):
+    """A stand-in for narwhals-dask, which narwhals asks for the frames, and whose engine it need not know."""
+    (tmp_path / "narwhals_dask.py").write_text(PLUGIN, encoding="utf-8")
+    (tmp_path / "narwhals_dask-1.0.dist-info").mkdir()
+    entry = "[narwhals.plugins]\nnarwhals-dask = narwhals_dask\n"
+    (tmp_path / "narwhals_dask-1.0.dist-info" / "entry_points.txt").write_text(entry, encoding="utf-8")
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=400)
+    rows = pl.DataFrame({"a": (rng.normal(size=400) + y).round(2), "b": (y + rng.integers(2, size=400)) % 3, "y": y})
+    rows.write_csv(tmp_path / "rows.csv")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", BY_PLUGIN], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.real("dask")
+def test_the_package_that_reads_dask_is_named(monkeypatch):
+    monkeypatch.setattr("anbexact.tables.frames.lazy.nw.from_native", lambda frame, **_: frame)
+    with pytest.raises(ImportError, match="Dask need the package narwhals-dask: pip install narwhals-dask"):
+        NaiveBayesClassifier().fit(ENGINES["dask"](PLAIN), "y")
 
 
 @pytest.mark.parametrize(
@@ -308,7 +369,7 @@ def test_what_cannot_be_counted_is_refused(frame, given, parameters, error, mess
         NaiveBayesClassifier(**parameters).fit(frame.lazy(), *given)
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "ibis"])
+@pytest.mark.parametrize("engine", marked(["polars", "duckdb", "ibis"]))
 def test_columns_that_cannot_be_states_are_named(engine):
     """Not the name under which they are counted, nor a function of the engine."""
     frame = pl.DataFrame({"z": ["x", "y"] * 20, "c": [[1], [2, 3]] * 20, "y": ["u", "v"] * 20})
