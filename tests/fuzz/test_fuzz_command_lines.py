@@ -182,7 +182,7 @@ def assert_results(arguments, out, folder):
         assert len(pd.read_csv(pd.io.common.StringIO(out))) in rows.values()
 
 
-@cases(400)
+@cases(350)
 @given(arguments=command_lines())
 def test_command_lines(record, folder, arguments):
     os.chdir(folder)

@@ -153,7 +153,7 @@ def near(document, rng):
     return found, edits
 
 
-@cases(350)
+@cases(280)
 @given(place=st.integers(0, 10**6), rng=rngs)
 def test_edited_documents(records, kept, place, rng, tmp_path_factory):
     name = list(kept)[place % len(kept)]
@@ -172,7 +172,7 @@ def test_edited_documents(records, kept, place, rng, tmp_path_factory):
         outcome.append("accepted")
 
 
-@cases(100)
+@cases(60)
 @given(place=st.integers(0, 10**6), rng=rngs)
 def test_damaged_bytes(records, kept, place, rng, tmp_path_factory):
     """No damage goes unnoticed, but for blanks and the order of keys, which mean nothing."""
@@ -264,7 +264,7 @@ def posterior(states, parents, counts, smoothing, row):
     return np.array(shares) / sum(shares)
 
 
-@cases(150)
+@cases(120)
 @given(drawn=documents())
 def test_documents_from_the_grammar(records, kept, drawn, tmp_path_factory):
     names, states, parents, counts, smoothing = drawn

@@ -141,7 +141,7 @@ def _records():
         record.write()
 
 
-@cases(400)
+@cases(300)
 @given(table=texts())
 def test_separated_text(records, table, tmp_path_factory):
     names, rows, rng = table
@@ -159,7 +159,7 @@ def test_separated_text(records, table, tmp_path_factory):
         outcome.append("accepted")
 
 
-@cases(300)
+@cases(200)
 @given(table=texts())
 def test_separated_text_near_a_valid_one(records, table, tmp_path_factory):
     names, rows, rng = table
@@ -231,7 +231,7 @@ def same(given_value, value, typed):
     return math.isclose(float(value), given_value, rel_tol=1e-7 if typed == "float32" else 0)
 
 
-@cases(60)
+@cases(40)
 @given(table=typed_tables())
 def test_workbooks(records, table, tmp_path_factory):
     kinds, rows, rng = table
@@ -279,7 +279,7 @@ def blank(cell):
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
-@cases(140)
+@cases(100)
 @given(table=typed_tables())
 def test_parquet(records, table, tmp_path_factory):
     kinds, rows, rng = table
