@@ -112,10 +112,11 @@ def means(text, value, decimal):
 def assert_cells(frame, names, rows, decimal):
     """Every cell means what its text means, and none is missing from the frame."""
     assert len(frame) == len(rows)
-    for place, column in enumerate(frame):
+    named = [place for place, name in enumerate(names) if name.strip()]  # columns without a name are left out
+    assert list(frame) == [names[place].strip() for place in named]
+    for place, column in zip(named, frame, strict=True):
         for row, value in zip(rows, frame[column].tolist(), strict=True):
             assert means(row[place], value, decimal), (column, row[place], value)
-    assert [str(name).strip() for name in frame] == [name.strip() for name in names]
 
 
 def read_by_csv(content, separator):
@@ -127,7 +128,7 @@ def read_by_csv(content, separator):
         except UnicodeDecodeError:
             continue
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True))
-    names, rows = rows[0], [row for row in rows[1:] if row and (len(rows[0]) == 1 or any(map(str.strip, row)))]
+    names, rows = rows[0], [row for row in rows[1:] if row and (len(row) > 1 or len(rows[0]) == 1 or row[0].strip())]
     if separator != "," and rows and all(len(row) == len(names) + 1 for row in rows):
         rows = [row[1:] for row in rows]
     return names, rows
