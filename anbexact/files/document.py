@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 
 import anbexact
 from anbexact._runtime.json_checks import reading, shortened, whole
-from anbexact.files.atomic import check_place, write_atomically
+from anbexact.files.atomic import write_atomically
 from anbexact.files.earlier import migrated
 
 FORMAT_VERSION = 2
@@ -64,8 +63,7 @@ def write_document(kind: Kind, contents: Mapping[str, Any], path: str | Path) ->
     }
     document["sha256"] = digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
-    check_place(Path(path))
-    write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
+    write_atomically(Path(path), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, Any]], Value]) -> Value:
