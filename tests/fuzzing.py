@@ -61,6 +61,9 @@ class Record:
         began = time.process_time()
         try:
             yield outcome
+        except KeyboardInterrupt:
+            outcome[:] = ["interrupted"]
+            raise
         except BaseException:
             outcome[:] = ["failed"]
             raise
@@ -79,7 +82,7 @@ class Record:
         if settings.default.max_examples == EXAMPLES["fuzz"] and self.outcomes:
             row = {
                 "tests": self.tests,
-                "cases": sum(self.outcomes.values()),
+                "cases": self.outcomes.total() - self.outcomes["interrupted"],
                 **{outcome: self.outcomes[outcome] for outcome in ("accepted", "refused", "failed")},
                 "longest_seconds": round(self.longest, 2),
                 "most_megabytes": round(self.largest, 1),
