@@ -21,7 +21,7 @@ kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py tab
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-full test-real coverage lint style types docs-examples docs docs-check wheel sbom bench bench-record bench-smoke keep-files papers papers-quick clean distclean
+.PHONY: help demo install test test-full test-real fuzz coverage lint style types docs-examples docs docs-check wheel sbom bench bench-record bench-smoke keep-files papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases
 
 test-real: $(VENV)/installed-dev  ## install and start Spark, PostgreSQL, Chromium and the like, and run the tests that need them
 	tools/test-real.sh $(ARGS)
+
+fuzz: $(VENV)/installed-dev  ## draw 100,000 files, tables and command lines, and say how each ended (half an hour)
+	@rm -rf build/fuzz
+	@$(BIN)/pytest -n auto $(SPREAD) --tier=fuzz tests/fuzz $(ARGS); status=$$?; $(BIN)/python tests/fuzzing.py; exit $$status
 
 # Integers wrap in compiled code; numpy warns of it.
 coverage: $(VENV)/installed-dev  ## run the kernels as plain Python, and show which lines no test runs (minutes)

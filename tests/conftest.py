@@ -21,7 +21,8 @@ def pytest_addoption(parser):
         "--tier",
         choices=list(EXAMPLES),
         default="quick",
-        help="quick: few examples of every property and few cases of large grids; full: everything",
+        help="quick: few examples of every property and few cases of large grids; full: everything; "
+        "fuzz: many random examples, for tests/fuzz",
     )
     parser.addoption(
         "--real",
@@ -69,7 +70,7 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if part_of(item) in parts]
     asked_for = config.option.keyword or any("::" in arg for arg in config.args)
-    if config.getoption("tier") == "full" or asked_for:
+    if config.getoption("tier") != "quick" or asked_for:
         return
     fast = [item for item in items if not item.get_closest_marker("slow")]
     kept = thinned(item.nodeid for item in fast)

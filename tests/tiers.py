@@ -7,18 +7,19 @@ from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = {"quick": 4, "full": 60}
-"""Examples that Hypothesis draws for a property, by tier."""
+EXAMPLES = {"quick": 4, "full": 60, "fuzz": 3000}
+"""Examples that Hypothesis draws for a property, by tier; the last one is for ``tests/fuzz`` alone."""
 MOST_CASES = 3
 """Cases that the quick tier keeps of a test function at most."""
 
 
 def register_profiles():
-    """Register a Hypothesis profile for each tier: the same examples every time, and no clock."""
+    """Register a Hypothesis profile for each tier, without a clock; only ``fuzz`` draws other examples every time."""
     for tier, max_examples in EXAMPLES.items():
         settings.register_profile(
             tier,
-            derandomize=True,
+            derandomize=tier != "fuzz",
+            print_blob=tier == "fuzz",
             deadline=None,
             max_examples=max_examples,
             database=None,

@@ -97,12 +97,12 @@ class ParsedNetwork:
             raise ValueError(f"the probabilities of {name!r} have two defaults")
         if 16 * prod(shape) > available_memory():
             raise MemoryError(f"the table of {name!r} needs {human_bytes(8 * prod(shape))}, which are not available")
-        table = np.zeros(shape)
+        columns = np.zeros((*shape[1:], shape[0]))
         given = np.zeros(shape[1:], dtype=bool)
         for kind, parts, values in sorted(rows, key=lambda row: row[0] != "default"):
             check_number(name, values, shape[0])
             if kind == "default":
-                table[:] = np.reshape(values, (-1, *(1 for _ in parents)))
+                columns[...] = values
                 continue
             states = parts[0] if len(parts) == 1 < len(parents) else [" ".join(words) for words in parts]
             if len(states) != len(parents):
@@ -110,11 +110,11 @@ class ParsedNetwork:
             place = tuple(self._place(parent, state) for parent, state in zip(parents, states, strict=True))
             if given[place]:
                 raise ValueError(f"the probabilities of {name!r} given {states} are given more than once")
-            given[place], table[(slice(None), *place)] = True, values
+            given[place], columns[place] = True, values
         if not kinds["default"] and not given.all():
             missing = [self.states[parent][k] for parent, k in zip(parents, np.argwhere(~given)[0], strict=True)]
             raise ValueError(f"it contains no probabilities of {name!r} given {missing}")
-        self.tables[name] = (parents, table)
+        self.tables[name] = (parents, np.moveaxis(columns, -1, 0))
 
     def _place(self, name: str, state: str) -> int:
         """Return the position of a state of a variable."""
@@ -292,7 +292,7 @@ def _variable(tokens: Tokens) -> tuple[str, list[str]]:
         parts = tokens.names("}")
         tokens.expect("}")
         tokens.expect(";")
-        states = parts[0] if len(parts) == 1 and number != "1" else [" ".join(words) for words in parts]
+        states = parts[0] if len(parts) == 1 else [" ".join(words) for words in parts]
         if number != str(len(states)):
             raise ValueError(f"the variable {name!r} declares {number} states, but names {len(states)}, {states}")
     if states is None:

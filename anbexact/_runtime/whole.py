@@ -1,10 +1,12 @@
-"""Methods that change an object completely or, if they fail, not at all."""
+"""Methods that change an object completely or, if they fail, not at all; and estimators with such a `set_params`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
+
+from sklearn.base import BaseEstimator
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -27,3 +29,23 @@ def all_or_nothing(method: Method) -> Method:
             raise
 
     return cast(Method, whole)
+
+
+class WholeParameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+    """scikit-learn's base of estimators, whose parameters are all set or, if one is unknown, all kept."""
+
+    @all_or_nothing
+    def set_params(self, **params: Any) -> Self:
+        """Set constructor parameters; ``estimator__ess=2`` sets ``ess`` of the parameter ``estimator``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter; the parameters of this object then remain as they were.
+        """
+        super().set_params(**params)
+        return self

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.displayed import shown
 from anbexact._runtime.warn import warn
+from anbexact._runtime.whole import WholeParameters
 from anbexact.classifiers.deciding import Deciding
 from anbexact.classifiers.documentation import complete_docstring
 from anbexact.classifiers.parameters import named_constructor
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 class DiscreteClassifier(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
-    BaseEstimator,  # type: ignore[misc]  # likewise
+    WholeParameters,
     Deciding,
     metaclass=ABCMeta,
 ):

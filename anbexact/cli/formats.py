@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -107,7 +108,7 @@ class TableFile:
             for name in (name for name, states in expected.states.items() if "" in states and name in frame):
                 frame[name] = frame[name].where(frame[name].notna(), "")
         else:
-            with self.source.open() as file:
+            with _any_error(self.source, f"{self.format} file"), self.source.open() as file:
                 frame = pd.read_parquet(file) if self.format == "parquet" else pd.read_feather(file)
             frame = frame.reset_index(drop=frame.index.names == [None])  # an index with a name was a column
         names = list(map(str, frame.columns))
@@ -156,6 +157,18 @@ class TableFile:
             raise ChangedError(f"{self.source.label} changed while it was read: wait until it is complete")
 
 
+@contextmanager
+def _any_error(source: Source, what: str) -> Iterator[None]:
+    """Refuse a damaged file on an error of any type: the libraries that read these formats raise all of them."""
+    try:
+        yield
+    except (InputError, OSError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"cannot read {source.label}: it is not a valid {what} ({reason})") from error
+
+
 def _format_of(source: Source) -> str:
     """Return the format of a table, by its first bytes, by its extension, or else by whether it looks like JSON."""
     head = source.head()
@@ -174,7 +187,7 @@ def _format_of(source: Source) -> str:
 
 def _read_workbook(source: Source, sheet: str | None) -> pd.DataFrame:
     """Read a sheet of an Excel workbook, by default the first; the first row holds the names."""
-    with source.open() as file, pd.ExcelFile(file, engine="openpyxl") as workbook:
+    with _any_error(source, "workbook"), source.open() as file, pd.ExcelFile(file, engine="openpyxl") as workbook:
         sheets = list(map(str, workbook.sheet_names))
         if sheet is not None and sheet not in sheets:
             raise InputError(f"{source.label} has no sheet {sheet!r}; its sheets: {listed(sheets, '')}")

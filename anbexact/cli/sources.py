@@ -49,7 +49,9 @@ code page does not define."""
 
 Found = TypeVar("Found")
 
-READ_ERRORS = (ValueError, ImportError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+READ_ERRORS = (
+    ValueError, ImportError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
 """What reading a damaged file raises, in addition to `OSError`."""
 
 

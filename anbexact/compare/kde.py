@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.neighbors import KernelDensity
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anbexact._runtime.arrays import Floats
-from anbexact._runtime.whole import all_or_nothing
+from anbexact._runtime.whole import WholeParameters, all_or_nothing
 from anbexact.tables.table import check_weights
 
 ERROR = 1e-4
@@ -25,7 +25,7 @@ SMALLEST, LARGEST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
 
 class KernelNaiveBayes(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
-    BaseEstimator,  # type: ignore[misc]  # likewise
+    WholeParameters,
 ):
     """Naive Bayes for numeric features, each with a Gaussian kernel density in every class.
 

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.warn import warn
+from anbexact._runtime.whole import WholeParameters
 from anbexact.conformal.ranks import EQUAL_WITHIN, METHODS, Rank
 from anbexact.conformal.sets import ConformalSets, sets_at
 from anbexact.tables.prediction import check_choice
 
 
-class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+class ConformalClassifier(ClassifierMixin, WholeParameters):  # type: ignore[misc]  # scikit-learn is not typed
     """A classifier that also returns sets of classes. Subclasses define the rows among which a new row is ranked."""
 
     estimator_: Any

@@ -5,8 +5,8 @@ from pathlib import Path
 from sources import SOURCES
 
 TESTS = Path(__file__).parents[1]
-OTHERS = {"architecture", "benchmarks"}
-"""What is tested here besides packages: the package as a whole, and the benchmarks beside it."""
+OTHERS = {"architecture", "benchmarks", "fuzz"}
+"""What is tested here besides packages: the package as a whole, the benchmarks, and input that is drawn at random."""
 
 
 def test_folders_mirror_the_packages():

@@ -1,6 +1,8 @@
 """A fit that is refused, fails or is interrupted leaves its object as it was: fitted as before, or unfitted."""
 
+import copy
 import inspect
+import sys
 import warnings
 from importlib import import_module
 
@@ -9,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sources import SOURCES
+from tiers import repeats
 
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, PooledClassifier, RefittedClassifier
 from anbexact._runtime.warn import warn
@@ -85,6 +88,33 @@ def reversed_rows(seed):
     return X[NAMES[::-1]] + 1.0, y
 
 
+def calls_until(action, last=np.inf, error=None):
+    """Count the calls of functions of the package while something is done; raise an error in one of them."""
+    n_calls = 0
+
+    def count(frame, event, _):
+        nonlocal n_calls
+        if event == "call" and "/anbexact/" in frame.f_code.co_filename and not frame.f_code.co_name.startswith("__"):
+            n_calls += 1
+            if n_calls == last:
+                raise error
+
+    usual = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(usual)
+    return n_calls
+
+
+def said(estimator, way, X):
+    """Return what an estimator says, as bytes, and the names that it expects."""
+    found = getattr(estimator, way)(*([] if way == "get_support" else [X]))
+    names = getattr(estimator, "feature_names_in_", np.array([]))
+    return np.asarray(found).astype(str).tobytes(), names.tolist()
+
+
 class Interrupted:
     """Interrupts from the keyboard when an estimator of a class has just stored one of its attributes."""
 
@@ -153,6 +183,30 @@ class TestEveryEstimator:
                 interrupted.after(k)
                 unchanged(model, lambda of=model: of.fit(*after), KeyboardInterrupt)
 
+    def test_errors_and_interrupts_at_any_moment(self, name, monkeypatch):
+        """Memory runs out, or Ctrl-C is pressed, when some function of the package begins."""
+        fitted, fresh, (X, _) = unfitted(name).fit(*rows(0)), unfitted(name), rows(2)
+        ways = [way for way in ("predict_proba", "transform", "get_support") if hasattr(fitted, way)]
+        before = [said(fitted, way, X) for way in ways]
+        n_calls = calls_until(lambda: clone(fitted).fit(*reversed_rows(1)))
+        assert n_calls > 5
+        rng = np.random.default_rng(len(name))
+        for k in rng.integers(1, 9 * n_calls // 10, len(repeats(3))).tolist():
+            for error in (MemoryError, KeyboardInterrupt):
+                for model in (fitted, fresh):
+                    unchanged(
+                        model,
+                        lambda of=model, e=error, k=k: calls_until(lambda: of.fit(*reversed_rows(1)), k, e),
+                        error,
+                    )
+        assert [said(fitted, way, X) for way in ways] == before
+
+    def test_unknown_parameters(self, name):
+        """The known ones among them are not set either."""
+        for model in (unfitted(name), unfitted(name).fit(*rows(0))):
+            known = dict.fromkeys(model.get_params(deep=False), "another value")
+            unchanged(model, lambda of=model, known=known: of.set_params(**known, unknown=1), ValueError)
+
     def test_added_rows(self, name):
         estimator = unfitted(name)
         if not hasattr(estimator, "partial_fit"):
@@ -163,6 +217,14 @@ class TestEveryEstimator:
         unchanged(estimator, lambda: estimator.partial_fit(X, y[:-1]))
         unchanged(estimator, lambda: estimator.partial_fit(X + 5.0, y))
         unchanged(estimator, lambda: estimator.partial_fit(X, y, sample_weight=np.full(len(y), -1.0)))
+        before = said(estimator, "predict_proba", X)
+        n_calls = calls_until(lambda: copy.deepcopy(estimator).partial_fit(X, y))
+        for k in np.random.default_rng(len(name)).integers(1, 9 * n_calls // 10, len(repeats(3))).tolist():
+            for error in (MemoryError, KeyboardInterrupt):
+                unchanged(
+                    estimator, lambda k=k, e=error: calls_until(lambda: estimator.partial_fit(X, y), k, e), error
+                )
+        assert said(estimator, "predict_proba", X) == before
 
     def test_a_model_that_is_none(self, name):
         estimator = unfitted(name)

@@ -784,6 +784,15 @@ def test_damaged_tables(capsys, name, content, message):
     assert message in refusal(capsys, "fit", name, "--class", "y")
 
 
+def test_a_workbook_that_is_packed_in_an_unknown_way(capsys):
+    pd.DataFrame({"a": [1, 2], "y": ["p", "q"]}).to_excel("t.xlsx", index=False)
+    content = bytearray(Path("t.xlsx").read_bytes())
+    entry = content.rindex(b"PK\x01\x02", 0, content.index(b"[Content_Types].xml", content.index(b"PK\x01\x02")))
+    content[entry + 10] = 99  # the method of compression
+    Path("t.xlsx").write_bytes(content)
+    assert "t.xlsx: it is not a valid workbook (" in refusal(capsys, "fit", "t.xlsx", "--class", "y")
+
+
 def test_archives_and_workbooks_with_several_tables(capsys):
     with zipfile.ZipFile("t.zip", "w") as archive:
         archive.writestr("a.csv", "a,y\n")

@@ -9,11 +9,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
-from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.whole import all_or_nothing
+from anbexact._runtime.whole import WholeParameters, all_or_nothing
 from anbexact.search.bayes_factor import check_thresholds, log_bayes_factors, relevant
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.missing import check_handle_missing
@@ -23,7 +22,7 @@ from anbexact.tables.training import training_columns
 
 class BayesFactorSelector(
     SelectorMixin,  # type: ignore[misc]  # scikit-learn has no types
-    BaseEstimator,  # type: ignore[misc]  # likewise
+    WholeParameters,
 ):
     """Select features by Bayes factors: drop those for which the data support independence of the class.
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anbexact._runtime.whole import all_or_nothing
+from anbexact._runtime.whole import WholeParameters, all_or_nothing
 from anbexact.tables.cuts.cuts import Cuts, cut_codes, midpoint
 from anbexact.tables.table import Weights, check_weights
 
@@ -86,7 +86,7 @@ def check_max_bins(number: Any) -> None:
 class CutPointDiscretizer(
     OneToOneFeatureMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]  # likewise
-    BaseEstimator,  # type: ignore[misc]  # likewise
+    WholeParameters,
     metaclass=ABCMeta,
 ):
     """A discretizer that cuts numeric columns into intervals. Subclasses choose the cut points.

@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from anbexact._kernels.groups import best_division, joined_values, log_divisions, moved_values
 from anbexact._kernels.modl import joined_blocks
-from anbexact._runtime.whole import all_or_nothing
+from anbexact._runtime.whole import WholeParameters, all_or_nothing
 from anbexact.tables.cuts.base import Labels, row_weights, with_coarse_cuts
 from anbexact.tables.cuts.modl import TIE_NATS, Prices, Sums, interval_prices, log_gammas, modl_partition
 from anbexact.tables.frames.columns import Column
@@ -33,7 +33,7 @@ MOST_VALUES = 256
 class MODLGrouper(
     OneToOneFeatureMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]  # likewise
-    BaseEstimator,  # type: ignore[misc]  # likewise
+    WholeParameters,
 ):
     r"""Divide the values of every categorical column into the groups that are most probable given the classes.
 

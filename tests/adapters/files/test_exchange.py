@@ -479,6 +479,7 @@ WEKA = """<?xml version="1.0" encoding="ISO-8859-1"?>
 <DEFINITION><FOR>type</FOR><TABLE>0.5 0.5</TABLE></DEFINITION>
 </NETWORK>
 </BIF>"""
+ZOO = WEKA.replace("ISO-8859-1", "utf-8")
 GENIE = """<?xml version="1.0" encoding="UTF-8"?>
 <smile version="1.0" id="Network1" numsamples="1000" discsamples="10000">
 	<nodes>
@@ -505,6 +506,14 @@ class TestFilesOfOthers:
         assert classifier.classes_.tolist() == ["many", "none", "one or two"]
         expected = np.array([0.3, 0.2 * 0.05, 0.5 * 0.6])
         np.testing.assert_allclose(classifier.predict_proba([["true"]])[0], expected / expected.sum())
+
+    def test_bif_in_one_line_with_a_default(self, tmp_path):
+        """Where lines end and in which order blocks stand does not matter; pgmpy loses blocks of this file."""
+        text = """probability(wet|rain){default 0.2,0.8;(yes) .9 .1;}variable rain{type discrete[2]{yes no};}
+        probability(rain){table 1/* certain */0;}variable Wet{type discrete[2]{"yes",no};}"""
+        (tmp_path / "m.bif").write_text(text)
+        classifier = from_file(tmp_path / "m.bif", "rain")
+        assert classifier.conditional_tables_["Wet"].values.tolist() == [[0.2, 0.9], [0.8, 0.1]]
 
     def test_xmlbif(self, tmp_path):
         (tmp_path / "zoo.xml").write_bytes(WEKA.encode("latin-1"))
@@ -563,7 +572,7 @@ class TestFilesOfOthers:
             ("m.bif", "\x80\x04pickle", "line 1: 'network' or .* was expected"),
             ("m.xml", DOG, "not well-formed XML"),
             ("m.xml", GENIE, "outermost element is 'smile'"),
-            ("m.xdsl", WEKA.replace("ISO-8859-1", "utf-8"), "outermost element is 'BIF'"),
+            ("m.xdsl", ZOO, "outermost element is 'BIF'"),
             ("m.xml", "<BIF><NETWORK><NAME>n</NAME></NETWORK></BIF>", "it does not declare any variables"),
             ("m.xdsl", "<smile id='n'><nodes/></smile>", "it does not declare any variables"),
             ("m.xdsl", GENIE.replace("<nodes>", "<nodes><utility id='u'/><noisymax id='d'/>"), "noisymax, utility"),
@@ -580,6 +589,18 @@ class TestFilesOfOthers:
             ("m.bif", DOG.replace("0.05, 0.95", "-0.05, 1.05"), "must be|[Vv]alues|probabilit"),
             ("m.bif", DOG[: DOG.index("probability ( family")], "no probabilities of 'family'"),
             ("m.bif", DOG[:-2], "was expected, but the file ends"),
+            ("m.bif", DOG.replace("(many) 1, 0;", "(many) 1, 0; (many) 0, 1;"), "are given more than once"),
+            ("m.bif", DOG.replace("[ 3 ]", "[ 2 ]"), "declares 2 states, but names 3"),
+            ("m.bif", DOG.replace("table 0.2", "tabel 0.2"), "'table' or .* was expected, not 'tabel'"),
+            ("m.bif", DOG.replace("table 0.2, 0.5, 0.3", "table 0.2, 0.5, 0.3 ; default 1, 0, 0"), "in another way"),
+            ("m.bif", DOG.replace("0.05, 0.95", "0.05, 0_0.95"), "a number or ';' was expected, not '0_0.95'"),
+            ("m.bif", DOG.replace("probability ( family", "variable ghost { }\nprobability ( family"), "has no type"),
+            ("m.bif", DOG.replace("{ none", "{ many"), "the state 'many' more than once"),
+            ("m.xml", ZOO.replace("<GIVEN>type</GIVEN>", "<GIVN>type</GIVN>"), "'GIVN'"),
+            ("m.xml", ZOO.replace("</TABLE>", "</TABLE><TABLE>1</TABLE>"), "2 elements TABLE"),
+            ("m.xml", ZOO.replace("nature", "decision"), "of the type 'decision'"),
+            ("m.xdsl", GENIE.replace("<parents>", "<parents>Success</parents><parents>"), "2 elements parents"),
+            ("m.xdsl", GENIE.replace("0.4 0.6", "0.4 nan"), "contain 'nan', which is not a number"),
             ("m.bif", "variable " * 1000, "a name or '{' was expected, but the file ends"),
         ],
     )  # fmt: skip
