@@ -32,7 +32,7 @@ failures: list[OSError] = []
 """Why compiled code could not be written in this process."""
 
 
-class SavedKernel(FunctionCache):  # type: ignore[misc]  # numba has no types
+class SavedKernel(FunctionCache):
     """The compiled signatures of one kernel.
 
     Raises
@@ -44,7 +44,7 @@ class SavedKernel(FunctionCache):  # type: ignore[misc]  # numba has no types
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp()
-        self._cache_file = _Files(Path(self._cache_path, self._impl.filename_base), stamp, function.__module__)
+        self._cache_file: Any = _Files(Path(self._cache_path, self._impl.filename_base), stamp, function.__module__)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the code of a signature; the kernel works even if that fails."""
@@ -118,5 +118,6 @@ def _imported_sources(module: str) -> str:
 def _source(module: str) -> str:
     """Return the source of an imported module; an empty text where there is none."""
     found = sys.modules.get(module)
-    loader, file = getattr(found, "__loader__", None), getattr(found, "__file__", None)
+    loader: Any = getattr(found, "__loader__", None)
+    file = getattr(found, "__file__", None)
     return str(loader.get_data(file), "utf-8") if file and hasattr(loader, "get_data") else ""
