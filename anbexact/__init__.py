@@ -6,7 +6,22 @@ maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy netw
 
 import gc as _gc
 import pathlib as _pathlib
+import signal as _signal
+import sys as _sys
 from typing import Any as _Any
+
+
+def _is_command() -> bool:
+    """Whether this process is the command ``anbexact``, or ``python -m anbexact``."""
+    started = (getattr(_sys, "argv", None) or [""])[0]
+    if started != "-m":  # what it is while the module is looked for
+        return _pathlib.PurePath(started).stem == "anbexact"
+    return _sys.orig_argv[_sys.orig_argv.index("-m") :][1:2] == ["anbexact"]
+
+
+# A Ctrl-C during the imports, which take a second, ends the command without a traceback; see anbexact.cli.main.
+if _is_command() and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 _collects = _gc.isenabled()
 _gc.disable()  # imports create many objects but no garbage; searching for it takes a tenth of the time
