@@ -554,9 +554,7 @@ def test_an_interrupt_of_the_imports_ends_the_command_and_nothing_else(arguments
     (tmp_path / "own_program.py").write_text(HANDLER.partition(";")[0] + HANDLER[HANDLER.index("; import anb") :])
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # which the process inherits
     try:
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
     finally:
         signal.signal(signal.SIGINT, usual)
     assert ("SIG_DFL" in done.stdout, "default_int_handler" in done.stdout) == (ends, not ends)
