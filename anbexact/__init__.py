@@ -4,6 +4,9 @@ The optimal augmented naive Bayes (the class is a parent of every feature, the g
 maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy network.
 """
 
+import signal as _signal
+import sys as _sys
+from pathlib import PurePath as _PurePath
 from typing import TYPE_CHECKING
 
 from anbexact._runtime.lazy import import_on_first_use
@@ -123,3 +126,16 @@ import_on_first_use(
     {name: home for home, names in _HOMES.items() for name in names.split()}
     | {name: f"{__name__}.{name}" for name in _PACKAGES.split()},
 )
+
+
+def _is_command() -> bool:
+    """Whether this process is the command ``anbexact``, or ``python -m anbexact``."""
+    started = (getattr(_sys, "argv", None) or [""])[0]
+    if started != "-m":  # what it is while the module is looked for
+        return _PurePath(started).stem == "anbexact"
+    return _sys.orig_argv[_sys.orig_argv.index("-m") :][1:2] == ["anbexact"]
+
+
+# A Ctrl-C before or after the work ends the command without a traceback; see anbexact.cli.main.
+if _is_command() and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)

@@ -20,7 +20,7 @@ import psutil
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
-from benchmarks import quality, speed
+from benchmarks import quality, robustness, speed
 from benchmarks.harness.run import Run
 from benchmarks.harness.tables import NeedsData
 from benchmarks.harness.timing import timed
@@ -37,7 +37,7 @@ def first_line(path: Path) -> str:
 
 def show_list() -> None:
     """Print every benchmark with what it measures."""
-    for package in (speed, quality):
+    for package in (speed, quality, robustness):
         print(f"\npython -m {package.__name__} NAME\n")
         for name in package.NAMES:
             print(f"  {name:22} {first_line(HERE / package.__name__.rpartition('.')[2] / f'{name}.py')}")
@@ -73,14 +73,14 @@ def circumstances(folder: Path) -> str:
 
 
 def smoke() -> bool:
-    """Run every benchmark of speed and of quality on tiny made tables; return whether all went well.
+    """Run every benchmark but the papers' on tiny made tables; return whether all went well.
 
     One that fails is run again, which tells a failure by chance from one that stays. It counts as failed all the
     same.
     """
     faulthandler.enable()
     failed = []
-    for package in (speed, quality):
+    for package in (speed, quality, robustness):
         for name in package.NAMES:
             module = f"{package.__name__}.{name}"
             with tempfile.TemporaryDirectory() as folder:

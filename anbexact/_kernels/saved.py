@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl
 from numba.core.serialize import dumps
 
 IMPORTED = re.compile(r"^from (anbexact\._kernels\.\w+) import", re.MULTILINE)
@@ -32,8 +32,8 @@ failures: list[OSError] = []
 """Why compiled code could not be written in this process."""
 
 
-class SavedKernel(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """The compiled signatures of one kernel.
+class SavedKernel:
+    """The compiled signatures of one kernel, in the place of numba's own record of them.
 
     Raises
     ------
@@ -42,46 +42,15 @@ class SavedKernel(FunctionCache):  # type: ignore[misc]  # numba has no types
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp()
-        self._cache_file = _Files(Path(self._cache_path, self._impl.filename_base), stamp, function.__module__)
+        self._form: Any = CompileResultCacheImpl(function)
+        self._module = function.__module__
+        self._stamp = self._form.locator.get_source_stamp()
+        self.cache_path = self._form.locator.get_cache_path()
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code of a signature; the kernel works even if that fails."""
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:
-            failures.append(error)
-
-
-class _Files:
-    """The files of one kernel, in the place of numba's index; ``base`` is what their paths begin with."""
-
-    def __init__(self, base: Path, stamp: object, module: str) -> None:
-        self._base, self._stamp, self._module = base, stamp, module
-
-    def flush(self) -> None:
-        """Remove all files."""
-        for path in self._base.parent.glob(f"{self._base.name}.*.nbc"):
-            path.unlink(missing_ok=True)
-
-    def save(self, key: tuple[Any, ...], code: object) -> None:
-        """Write the file of a signature in one step."""
-        content = dumps((self._origin(key), dumps(code)))
-        path = self._path(key)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.tmp.", delete=False) as draft:
-            try:
-                draft.write(DIGEST(content).digest() + content)
-                draft.close()
-                os.replace(draft.name, path)
-            except BaseException:
-                draft.close()
-                with suppress(OSError):
-                    os.unlink(draft.name)
-                raise
-
-    def load(self, key: tuple[Any, ...]) -> object:
-        """Return the code of a signature; None if there is no file with it."""
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code of a signature; None if there is no file with it."""
+        target_context.refresh()
+        key = sig, target_context.codegen().magic_tuple()
         try:
             content = self._path(key).read_bytes()
         except OSError:
@@ -90,15 +59,46 @@ class _Files:
         if DIGEST(content[size:]).digest() != content[:size]:
             return None
         origin, code = pickle.loads(content[size:])
-        return pickle.loads(code) if origin == self._origin(key) else None
+        return self._form.rebuild(target_context, pickle.loads(code)) if origin == self._origin(key) else None
 
-    def _path(self, key: tuple[Any, ...]) -> Path:
-        """Return the path for the types of the arguments and the processor, the first two parts of a key."""
-        return self._base.with_name(f"{self._base.name}.{DIGEST(repr(key[:2]).encode()).hexdigest()[:16]}.nbc")
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the code of a signature in one step; the kernel works even if that fails."""
+        if not self._form.check_cachable(data):
+            return
+        key = sig, data.codegen.magic_tuple()
+        content = dumps((self._origin(key), dumps(self._form.reduce(data))))
+        try:
+            self._form.locator.ensure_cache_path()
+            _replace(self._path(key), DIGEST(content).digest() + content)
+        except OSError as error:
+            failures.append(error)
 
-    def _origin(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
+    def flush(self) -> None:
+        """Remove the files of all signatures."""
+        for path in Path(self.cache_path).glob(f"{self._form.filename_base}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def _path(self, key: tuple[Any, Any]) -> Path:
+        """Return the path for the types of the arguments and the processor."""
+        return Path(self.cache_path, f"{self._form.filename_base}.{DIGEST(repr(key).encode()).hexdigest()[:16]}.nbc")
+
+    def _origin(self, key: tuple[Any, Any]) -> tuple[Any, ...]:
         """Return all that the code of a signature follows from."""
         return numba.__version__, self._stamp, _imported_sources(self._module), key
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file next to its place, then move it there in one step."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.tmp.", delete=False) as draft:
+        try:
+            draft.write(content)
+            draft.close()
+            os.replace(draft.name, path)
+        except BaseException:
+            draft.close()
+            with suppress(OSError):
+                os.unlink(draft.name)
+            raise
 
 
 @cache
@@ -118,5 +118,6 @@ def _imported_sources(module: str) -> str:
 def _source(module: str) -> str:
     """Return the source of an imported module; an empty text where there is none."""
     found = sys.modules.get(module)
-    loader, file = getattr(found, "__loader__", None), getattr(found, "__file__", None)
+    loader: Any = getattr(found, "__loader__", None)
+    file = getattr(found, "__file__", None)
     return str(loader.get_data(file), "utf-8") if file and hasattr(loader, "get_data") else ""

@@ -18,8 +18,14 @@ ANSWER_HOLDS = 0.05
 """Seconds for which the system's answer is reused: a query takes 0.3 ms, and a small fit makes seven."""
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux shows its control groups, which limit the memory of processes, and the groups of this process."""
-LIMIT_FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
-"""The files with a control group's limit and use, by the folder below ``GROUPS``: version 2, then version 1."""
+LIMIT_FILES = {
+    "": (("memory.max", "memory.high"), "memory.current"),
+    "memory": (("memory.limit_in_bytes",), "memory.usage_in_bytes"),
+}
+"""The files with a control group's limits and use, by the folder below ``GROUPS``: version 2, then version 1.
+
+Above ``memory.high``, a process is not ended, but slowed down until it hardly runs.
+"""
 FILE_CACHE = ("inactive_file", "active_file", "slab_reclaimable")
 """Entries of a group's statistics that count cached files, whose memory the system reclaims when needed."""
 _answer = (-ANSWER_HOLDS, 0)
@@ -112,10 +118,11 @@ def _free_in_groups(total: int) -> Iterator[int]:
         for place in (group, *group.parents):
             if not place.is_relative_to(root):
                 break
-            with suppress(OSError, ValueError):  # no such group, or no limit: "max"
-                limit_file, use_file = LIMIT_FILES[version]
-                if (limit := int((place / limit_file).read_text())) < total:
-                    yield limit - int((place / use_file).read_text()) + _reclaimable(place)
+            limit_files, use_file = LIMIT_FILES[version]
+            for limit_file in limit_files:
+                with suppress(OSError, ValueError):  # no such group, or no limit: "max"
+                    if (limit := int((place / limit_file).read_text())) < total:
+                        yield limit - int((place / use_file).read_text()) + _reclaimable(place)
 
 
 def _reclaimable(group: Path) -> int:

@@ -8,7 +8,9 @@ standard error.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,17 +66,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        args = _parser().parse_args(argv)
+        with _raising_interrupts():
+            args = _parser().parse_args(argv)
+            with warnings.catch_warnings(), heard_once(), noted_once():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("once", UserWarning)
+                warnings.showwarning = lambda message, *_: note(str(message))
+                with _workers(getattr(args, "workers", 1)):
+                    args.run(args)
+                sys.stdout.flush()
     except SystemExit as stop:
         return int(stop.code or 0)
-    try:
-        with warnings.catch_warnings(), heard_once(), noted_once():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("once", UserWarning)
-            warnings.showwarning = lambda message, *_: note(str(message))
-            with _workers(getattr(args, "workers", 1)):
-                args.run(args)
-            sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         return _fail(str(interrupt) or "interrupted", 130)
     except BrokenPipeError:  # the reader of our output has left, as `head` does
@@ -105,6 +107,20 @@ def _parser() -> Parser:
     for name, summary in COMMANDS.items():
         commands.add_parser(name, help=summary, module=f"{__name__}.{name}")
     return parser
+
+
+@contextmanager
+def _raising_interrupts() -> Iterator[None]:
+    """Let Ctrl-C raise within the block where it ends the process, as it does before and after the work."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager

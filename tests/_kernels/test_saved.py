@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from anbexact._kernels import saved
+from anbexact._kernels import averaged, saved
 from anbexact._kernels.jit import kernel
 from anbexact._kernels.saved import SavedKernel
 
@@ -90,7 +90,7 @@ def test_code_of_other_sources_is_not_used(process, tmp_path, monkeypatch):
 
 def test_imports_of_imports_count(monkeypatch):
     imported = saved._imported_sources.__wrapped__
-    module, read = "anbexact._kernels.averaged", saved._source
+    module, read = averaged.__name__, saved._source
     before = imported(module)
     reached = set()
     monkeypatch.setattr(saved, "_source", lambda name: reached.add(name) or read(name))

@@ -69,6 +69,12 @@ class TestGroups:
         group_2(machine, "system.slice", 10, 10)  # another's
         assert available_memory() == expected
 
+    @pytest.mark.parametrize(("high", "expected"), [(3_000, 2_055), ("max", 3_055), (9_000, 3_055)])
+    def test_a_limit_above_which_processes_are_slowed_down(self, machine, high, expected):
+        group_2(machine, "", 4_000, 1_000)
+        (machine / "cgroup/memory.high").write_text(f"{high}\n")
+        assert available_memory() == expected
+
     def test_version_1(self, machine):
         (machine / "self").write_text("5:cpu,cpuacct:/elsewhere\n4:memory:/docker/ab:c\n0::/\n")
         group_1(machine, "", UNLIMITED_1, 9_000)

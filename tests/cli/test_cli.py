@@ -4,6 +4,7 @@ import io
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -514,6 +515,49 @@ def test_failures_during_work(capsys, monkeypatch):
 
         monkeypatch.setattr(ANBClassifier, "fit", fail)
         assert error_of(capsys, "fit", "monks.csv", "--class", "monk", code=code) == message
+
+
+def test_interrupts_raise_only_during_the_work(capsys, monkeypatch):
+    """Where Ctrl-C ends the process, as in the command before and after the work."""
+    seen = []
+
+    def fail(*_, **__):
+        seen.append(signal.getsignal(signal.SIGINT))
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ANBClassifier, "fit", fail)
+    usual = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        assert error_of(capsys, "fit", "monks.csv", "--class", "monk", code=130) == "interrupted"
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        assert main(["--help"]) == 0
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert seen == [signal.default_int_handler]
+
+
+HANDLER = "import signal, sys; sys.argv = [{!r}]; import anbexact; print([signal.getsignal(signal.SIGINT)])"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "ends"),
+    [
+        (["-c", HANDLER.format("/usr/bin/anbexact")], True),
+        (["-c", HANDLER.format("C:/Scripts/anbexact.exe")], True),
+        (["-c", HANDLER.format("mine.py")], False),
+        (["-m", "own_program"], False),
+    ],
+)
+def test_an_interrupt_of_the_imports_ends_the_command_and_nothing_else(arguments, ends, tmp_path):
+    (tmp_path / "own_program.py").write_text(HANDLER.partition(";")[0] + HANDLER[HANDLER.index("; import anb") :])
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)  # which the process inherits
+    try:
+        done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert ("SIG_DFL" in done.stdout, "default_int_handler" in done.stdout) == (ends, not ends)
 
 
 @pytest.fixture
