@@ -98,7 +98,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     so the pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
 
     Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
-    see ``docs/guides/pool.md``. Where a cell is missing, every member sums it out under its own network, and the
+    see the guide "The pool". Where a cell is missing, every member sums it out under its own network, and the
     results are pooled.
 
     Parameters
@@ -108,7 +108,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         Bayes, TAN, ANB and kDB, with smooth shapes or without. If columns are cut, the cut points differ between
         members; otherwise, some members are refitted or have more parents. Smooth members with too many coefficients
         and exact searches over too many features are left out. ``members_`` lists the members that were considered,
-        and ``docs/guides/pool.md`` explains the choice.
+        and the guide "The pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3.

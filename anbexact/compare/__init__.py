@@ -97,7 +97,7 @@ def compare(
 
     - ``"GBN"``, ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``.
     - the classifiers of papers by their names there, such as ``"TAN-aCLL"``, ``"fsANB-BDeu"`` and ``"pruned NB"``
-      (``docs/guides/which-classifier.md`` lists them).
+      (the guide "Which classifier?" lists them).
     - ``"ANB universal"`` and ``"TAN universal"``, which use a universal measure for continuous columns.
     - ``"NB smooth"``, ``"TAN smooth"`` and so on: the :class:`~anbexact.AdditiveClassifier` of the network.
     - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which often predicts best, and takes longest.
