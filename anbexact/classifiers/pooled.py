@@ -148,7 +148,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         The value used for ``ridge``.
     members_ : DataFrame
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
-        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"``, ``"not needed"``
+        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"``
         (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat) or the reason
         why it could not be learned.
     common_ : FixedStructureClassifier or None
@@ -309,7 +309,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             done = sum(record.outcome in (POOLED, NO_WEIGHT) for record in records)
             warn(
                 f"time_limit={self.time_limit!r} was too short: only {done} of {len(records)} members could be "
-                f"learned, without {', '.join(late)}. Raise time_limit, or pass fewer members"
+                f"learned. Left out: {', '.join(map(repr, late))}. Raise time_limit, or pass fewer members"
             )
         for record in records:
             if record.outcome.startswith("refused"):

@@ -79,7 +79,9 @@ def add(commands: Commands) -> None:
     group.add_argument(
         "--models", type=_names, default=(), metavar="A,B,...", help="rivals, by their names in anbexact compare"
     )
-    group.add_argument("--no-validation", action="store_true", help="leave it out; it takes by far the longest")
+    group.add_argument(
+        "--no-validation", action="store_true", help="leave out the cross-validation, which takes most of the time"
+    )
     parser.add_argument(
         "--stability",
         action="store_true",

@@ -281,7 +281,7 @@ class TestFit:
         with pytest.warns(UserWarning, match="time_limit=1e-09 was too short"):
             pool = PooledClassifier(TWO, time_limit=1e-9).fit(X, y)
         assert [name for name, _ in pool.estimators_] == ["NB"]
-        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "out of time"}
 
     def test_a_refit_that_takes_too_long_is_left_out(self, monkeypatch):
         """The second member's refits are given next to no time, whatever is left; the first one has all it takes."""
@@ -291,9 +291,9 @@ class TestFit:
             SharedFits, "fitted", lambda self, of, limit: fitted(self, of, min(limit, inf if limit == inf else 1e-9))
         )
         smooth = [AdditiveClassifier(model, smooth="evidence") for _, model in TWO]
-        with pytest.warns(UserWarning, match="only 1 of 2 members could be learned, without TAN"):
+        with pytest.warns(UserWarning, match="only 1 of 2 members could be learned. Left out: 'TAN'"):
             pool = PooledClassifier([("NB", smooth[0]), ("TAN", smooth[1])], time_limit=1e6).fit(X, y)
-        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "out of time"}
 
     def test_a_limit_of_the_members_own_is_none_of_the_pool(self):
         X, y = frames()

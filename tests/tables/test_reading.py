@@ -91,7 +91,7 @@ class TestMissingCells:
 
     def test_rows_with_a_rare_gap_are_left_out_with_a_warning(self):
         X = PLAIN.assign(a=holed(PLAIN["a"], 1))
-        with pytest.warns(UserWarning, match=r"1 of 120 rows has a missing feature \(most in column 'a' \(1\)\)"):
+        with pytest.warns(UserWarning, match=r"1 of 120 rows has a missing feature \(most often 'a', in 1 row\)"):
             model = NaiveBayesClassifier().fit(X, Y)
         assert model.handle_missing_["a"] == "marginalize"
         assert model.vocabulary_.states["a"] == (0, 1, 2)

@@ -116,10 +116,10 @@ class Query:
         """
         same = dict(self.structure.parents) == dict(of_all.parents)
         print_wrapped(
-            f"A held-out row: the network is learned again from {self.rows_learned:,} rows and classifies row "
-            f"{self.row}, one of the other {self.rows_left_out:,}"
-            + (", the one where naive Bayes differs from it most." if self.differs else ".")
-            + (" Its arcs are the same as above." if same else " Its arcs differ from those above."),
+            f"One row in detail: row {self.row}, one of {self.rows_left_out:,} rows that are held out while the "
+            f"network is learned again from the other {self.rows_learned:,}"
+            + (". On this row, it differs most from naive Bayes." if self.differs else ".")
+            + (" The arcs are the same as above." if same else " The arcs differ from those above."),
             width=TABLE_WIDTH,
         )
         hidden = f"; and {len(self.shown) - MOST_LINES} more" if len(self.shown) > MOST_LINES else ""
