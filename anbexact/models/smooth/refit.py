@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any
 
@@ -26,6 +26,7 @@ from anbexact.models.smooth.smoothness import (
     by_cross_validation,
     by_evidence,
     by_evidence_and_feature,
+    by_similar_rows,
     drawn,
     effective_degrees,
     naive_bayes,
@@ -88,6 +89,10 @@ class SmoothRefit(Refit):
     def in_time(self) -> bool:
         """Whether the fit, and the choice of the strengths, ended before the time limit."""
         return super().in_time and self.smoothness.complete
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the strengths, as the parameter with which :func:`smooth_refit` refits similar rows."""
+        return {"smooth": self.smoothness} if self.smoothness.by_evidence is not None else {}
 
     def as_shifts(self, structure: Structure) -> Shifts:
         """Return the rows, and the Gaussian prior that corresponds to the penalty."""
@@ -189,12 +194,13 @@ class SmoothRefit(Refit):
         )
 
 
-def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
+def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
     """Return strengths as a mapping by kind, or the name of a rule; refuse anything else.
 
-    A number is the strength of all first differences. Strengths above `STIFF` are lowered to it.
+    A number is the strength of all first differences. Strengths above `STIFF` are lowered to it. The strengths of a
+    refit of similar rows are returned as they are.
     """
-    if smooth is None or (isinstance(smooth, str) and smooth in RULES):
+    if smooth is None or isinstance(smooth, Smoothness) or (isinstance(smooth, str) and smooth in RULES):
         return smooth
     given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
     centre = given.get("centre", 0.0)
@@ -241,7 +247,7 @@ def smooth_refit(
     table: DiscreteTable,
     network: TableNetwork,
     *,
-    smooth: str | Strengths = "auto",
+    smooth: str | Strengths | Smoothness = "auto",
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
     ridge: float = RIDGE,
@@ -261,7 +267,9 @@ def smooth_refit(
         The network; the part of its potentials that does not affect the class posterior is kept.
     smooth : {"auto", "evidence", "cv"} or mapping
         The rule that chooses strengths, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is
-        the share of the log odds of naive Bayes to which shapes are shrunk.
+        the share of the log odds of naive Bayes to which shapes are shrunk. The strengths of a refit of similar rows,
+        such as those of which these are a part, shorten the choice; see
+        :func:`~anbexact.models.smooth.smoothness.by_similar_rows`.
     interactions : {"families", "pairs", "none"}
         See :data:`~anbexact.models.smooth.terms.INTERACTIONS`.
     ordered : collection
@@ -282,7 +290,7 @@ def smooth_refit(
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
     with one_blas_thread():
         start = None
-        if isinstance(smooth, str):
+        if isinstance(smooth, str | Smoothness):
             limit = Deadline(time_limit and time_limit / 2)
             smoothness, start = _chosen(problem, smooth, deadline=limit, progress=progress)
         else:
@@ -319,19 +327,22 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
         raise ValueError(f"smooth names {unknown[0]!r}, which is not a feature")
 
 
-def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
+def _chosen(problem: SmoothProblem, smooth: str | Smoothness, **how: Any) -> tuple[Smoothness, Floats]:
     """Return the strengths that a rule chooses, and shifts from which the fit can start.
 
-    With more than `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre
-    of ``"auto"`` are always chosen on the grids of the refit.
+    ``smooth`` is the name of the rule, or the strengths of similar rows. With more than `FEW_UNKNOWNS` unknowns, the
+    rule works on coarser grids of interactions. The factor and the centre of ``"auto"`` are always chosen on the
+    grids of the refit.
     """
-    if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
-        smoothness, shift = RULES[rule](problem, **how)
-        return (tuned(problem, smoothness, shift, **how) if rule == "auto" else smoothness), shift
-    coarse, new_cells = coarser(problem)
-    smoothness, shift = RULES[rule](coarse, **how)
-    start = shift[new_cells]
-    return (tuned(problem, smoothness, start, **how) if rule == "auto" else smoothness), start
+    rule = RULES[smooth] if isinstance(smooth, str) else partial(by_similar_rows, similar=smooth)
+    few = problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS
+    if few or all(len(term.axes) < 2 for term in problem.terms):
+        smoothness, shift = rule(problem, **how)
+    else:
+        coarse, new_cells = coarser(problem)
+        smoothness, shift = rule(coarse, **how)
+        shift = shift[new_cells]
+    return (tuned(problem, smoothness, shift, **how) if smooth == "auto" else smoothness), shift
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:
