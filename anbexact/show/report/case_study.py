@@ -119,7 +119,7 @@ class Query:
             f"One row in detail: row {self.row}, one of {self.rows_left_out:,} rows that are held out while the "
             f"network is learned again from the other {self.rows_learned:,}"
             + (". On this row, it differs most from naive Bayes." if self.differs else ".")
-            + (" The arcs are the same as above." if same else " The arcs differ from those above."),
+            + (" Its arcs are the same as above." if same else " Its arcs differ from those above."),
             width=TABLE_WIDTH,
         )
         hidden = f"; and {len(self.shown) - MOST_LINES} more" if len(self.shown) > MOST_LINES else ""
