@@ -126,15 +126,20 @@ sphinx_gallery_conf = {
 warnings.filterwarnings("ignore", category=UserWarning, module="sphinx_gallery")
 
 
-# ---- search
+# ---- sources of pages
 
 SEARCH = re.compile(r"^<!-- search: (.*?) -->$", re.DOTALL | re.MULTILINE)
 """What readers may search for, in the head of a page that answers it."""
 
 
-def index_words(_app: object, _page: str, source: list[str]) -> None:
-    """Let the search find a page first by the words that its head lists."""
-    source[0] = SEARCH.sub(lambda found: _entries(found[1].split(",")), source[0])
+LAST_LINE_EMPTY = re.compile(r"\n\n(```)$", re.MULTILINE)
+"""The end of a block of code with an empty line, which doctest needs and readers do not."""
+
+
+def mend_page(_app: object, _page: str, source: list[str]) -> None:
+    """Let the search find a page first by the words that its head lists, and shorten its code by empty lines."""
+    text = SEARCH.sub(lambda found: _entries(found[1].split(",")), source[0])
+    source[0] = LAST_LINE_EMPTY.sub(r"\n\1", text)
 
 
 def _entries(words: list[str]) -> str:
@@ -215,7 +220,7 @@ def mend_docstring(_app: object, _what: str, name: str, _thing: object, _options
 
 
 def setup(app: typing.Any) -> None:
-    app.connect("source-read", index_words)
+    app.connect("source-read", mend_page)
     app.connect("autodoc-process-docstring", mend_docstring, priority=100)
     app.connect("autodoc-skip-member", skip_foreign)
 
