@@ -4,18 +4,16 @@ The optimal augmented naive Bayes (the class is a parent of every feature, the g
 maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy network.
 """
 
-import gc as _gc
-import pathlib as _pathlib
-from typing import Any as _Any
+from typing import TYPE_CHECKING
 
-_collects = _gc.isenabled()
-_gc.disable()  # imports create many objects but no garbage; searching for it takes a tenth of the time
-try:
+from anbexact._runtime.lazy import import_on_first_use
+
+if TYPE_CHECKING:
+    from anbexact import compare
     from anbexact.classifiers import (
         AdditiveClassifier,
         ANBClassifier,
         CkGClassifier,
-        DiscreteClassifier,
         FANClassifier,
         FSANBClassifier,
         GBNClassifier,
@@ -25,8 +23,9 @@ try:
         RefittedClassifier,
         TANClassifier,
     )
+    from anbexact.files.classifiers import load
+    from anbexact.files.networks import load_network, save_network
     from anbexact.models.network.fitting import fit_network
-    from anbexact.models.network.network import Network as _Network
     from anbexact.models.network.universal_measure import UniversalMeasure
     from anbexact.models.structure import Certificate, Structure
     from anbexact.scores import BDeu
@@ -40,23 +39,12 @@ try:
         learn_tan,
     )
     from anbexact.search.exact.verify import verify
-    from anbexact.search.posterior import (
-        NearOptimal,
-        RelearnedLeaveOneOut,
-        StructurePosterior,
-        near_optimal,
-        relearned_leave_one_out,
-        structure_posterior,
-    )
+    from anbexact.search.posterior import RelearnedLeaveOneOut, StructurePosterior, relearned_leave_one_out
+    from anbexact.search.posterior.near_optimal import NearOptimal, near_optimal
+    from anbexact.search.posterior.structure_posterior import structure_posterior
     from anbexact.tables.cuts import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
     from anbexact.tables.table import DiscreteTable
     from anbexact.tables.vocabulary import Vocabulary
-finally:
-    if _collects:
-        if not _gc.get_freeze_count():
-            _gc.freeze()
-            _gc.unfreeze()  # imported objects count as old, so that the next collection does not search them
-        _gc.enable()
 
 __version__ = "0.1.0"
 
@@ -103,31 +91,35 @@ __all__ = [
     "verify",
 ]
 
+_HOMES = {
+    "anbexact.classifiers": (
+        "ANBClassifier AdditiveClassifier CkGClassifier FANClassifier FSANBClassifier GBNClassifier "
+        "NaiveBayesClassifier NetworkClassifier PooledClassifier RefittedClassifier TANClassifier"
+    ),
+    "anbexact.files.classifiers": "load",
+    "anbexact.files.networks": "load_network save_network",
+    "anbexact.models.network.fitting": "fit_network",
+    "anbexact.models.network.universal_measure": "UniversalMeasure",
+    "anbexact.models.structure": "Certificate Structure",
+    "anbexact.scores": "BDeu",
+    "anbexact.search": ("SearchTooLargeError learn_anb learn_ckg learn_fan learn_gbn learn_naive_bayes learn_tan"),
+    "anbexact.search.exact.verify": "verify",
+    "anbexact.search.posterior": (
+        "NearOptimal RelearnedLeaveOneOut StructurePosterior near_optimal relearned_leave_one_out structure_posterior"
+    ),
+    "anbexact.tables.cuts": "MDLPDiscretizer MODLDiscretizer MODLGrouper MedianDiscretizer",
+    "anbexact.tables.table": "DiscreteTable",
+    "anbexact.tables.vocabulary": "Vocabulary",
+}
+"""The public names by the modules that define them."""
+_PACKAGES = (
+    "adapters averaging classifiers compare conformal datasets discretize explanations files models plots report "
+    "rivals scores search selection show tables"
+)
+"""The packages and modules that users find in this one without importing them."""
 
-def load(path: str | _pathlib.Path) -> DiscreteClassifier:
-    """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.files.classifiers.load`."""
-    from anbexact.files.classifiers import load
-
-    return load(path)
-
-
-def save_network(network: _Network, path: str | _pathlib.Path) -> None:
-    """Write a Bayesian network to a file; see :func:`anbexact.files.networks.save_network`."""
-    from anbexact.files.networks import save_network
-
-    save_network(network, path)
-
-
-def load_network(path: str | _pathlib.Path) -> _Network:
-    """Read a network that ``save_network`` wrote; see :func:`anbexact.files.networks.load_network`."""
-    from anbexact.files.networks import load_network
-
-    return load_network(path)
-
-
-def __getattr__(name: str) -> _Any:
-    if name == "compare":  # imports all of scikit-learn's preprocessing, so only on use
-        from importlib import import_module
-
-        return import_module("anbexact.compare")
-    raise AttributeError(f"module 'anbexact' has no attribute {name!r}")
+import_on_first_use(
+    __name__,
+    {name: home for home, names in _HOMES.items() for name in names.split()}
+    | {name: f"{__name__}.{name}" for name in _PACKAGES.split()},
+)

@@ -18,7 +18,7 @@ FENCE = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
 DOUBLE = re.compile(r"``([^`]+)``")
-COMMANDS = "|".join(module.__name__.rpartition(".")[2] for module in cli.COMMANDS)
+COMMANDS = "|".join(cli.COMMANDS)
 LINE = re.compile(rf"^\s*((?:[^`\n|]*\| )?anbexact (?:{COMMANDS})\b[^\n]*)$", re.MULTILINE)
 
 

@@ -27,7 +27,7 @@ class AODEParameters(TableParameters):
 @register_classifier(
     "aode",
     "averaged one-dependence estimators (AODE)",
-    compared=[Compared("AODE", 60, by_default=True, refitted=False)],
+    compared=[Compared("AODE", 60, refitted=False)],
 )
 class AODEClassifier(AODEParameters, StructurelessClassifier):
     """Averaged one-dependence estimators (AODE): a mixture of networks, one for each feature.

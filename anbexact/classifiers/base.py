@@ -289,9 +289,19 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         return self._with_choices(self._choices).fit(X, y, sample_weight=weights)
 
     def _with_choices(self, choices: Choices) -> Self:
-        """Return an unfitted copy whose next fit makes these choices."""
+        """Return an unfitted copy of this fitted classifier, whose next fit makes these choices.
+
+        The copy knows all states of columns that were neither cut nor grouped. Otherwise, a state that its rows lack
+        would be summed out at prediction, which can take long after a refit.
+        """
         copy: Self = clone(self)
         copy._given = choices
+        vocabulary, cut = self.vocabulary_, self.cut_points_
+        read_otherwise = {*cut, *vocabulary.groups, *vocabulary.quantities, *vocabulary.left_out}
+        known = {name: vocabulary.states[name] for name in vocabulary.features if name not in read_otherwise}
+        for name in vocabulary.own_missing.intersection(known):
+            known[name] = known[name][:-1]
+        copy.categories = {**known, **(self.categories or {})}
         return copy
 
     def _searches(self, table: DiscreteTable) -> tuple[Search, tuple[Search, ...]]:  # may depend on the table

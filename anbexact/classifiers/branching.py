@@ -50,7 +50,7 @@ OF_ACLL = {"structure_score": "acll", "parameters": "acll"}
     "tan",
     "tree augmented naive Bayes (TAN)",
     compared=[
-        Compared("TAN", 20, by_default=True),
+        Compared("TAN", 20),
         Compared("TAN-LL", 21, refitted=False, parameters={"structure_score": "ll", "parameters": "friedman"}),
         Compared("TAN-aCLL", 22, refitted=False, parameters={"structure_score": "acll", "ess": 1.0}),
         Compared("TAN-aCLL uniform", 23, refitted=False, parameters=OF_ACLL | {"structure_score": ACLL("uniform")}),
@@ -88,9 +88,7 @@ class TANClassifier(BranchingClassifier):
         return learn_tan(table, score, **self._limits(time_limit))
 
 
-@register_classifier(
-    "fan", "forest augmented naive Bayes (FAN)", compared=[Compared("FAN", 30, by_default=True)], networks="fan"
-)
+@register_classifier("fan", "forest augmented naive Bayes (FAN)", compared=[Compared("FAN", 30)], networks="fan")
 class FANClassifier(BranchingClassifier):
     """Forest augmented naive Bayes (FAN): the highest-scoring forest over the features.
 
@@ -124,9 +122,7 @@ class CkGParameters(BranchingParameters):
     order: str = "ancestors"
 
 
-@register_classifier(
-    "ckg", "consistent k-graph (CkG)", compared=[Compared("C2G", 40, by_default=True, parameters={"k": 2})]
-)
+@register_classifier("ckg", "consistent k-graph (CkG)", compared=[Compared("C2G", 40, parameters={"k": 2})])
 class CkGClassifier(CkGParameters, BranchingClassifier):
     """The best k-graph consistent with the optimal branching (CkG).
 

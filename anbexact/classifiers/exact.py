@@ -186,7 +186,7 @@ class ANBParameters(MeasuredExactParameters):
     "anb",
     "optimal augmented naive Bayes (ANB)",
     compared=[
-        Compared("ANB", 70, by_default=True),
+        Compared("ANB", 70),
         Compared("ANB-BDeu", 72, refitted=False, parameters={"ess": 1.0}),
         Compared("ANB universal", 180, refitted=False, parameters={"continuous": "universal"}),
     ],

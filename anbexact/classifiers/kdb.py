@@ -21,7 +21,7 @@ class KDBParameters(NetworkParameters):
 @register_classifier(
     "kdb",
     "k-dependence Bayesian classifier (kDB)",
-    compared=[Compared("kDB", 50, by_default=True, parameters={"k": 2})],
+    compared=[Compared("kDB", 50, parameters={"k": 2})],
 )
 class KDBClassifier(KDBParameters, NetworkClassifier):
     """The k-dependence Bayesian classifier (kDB): parents by mutual information.

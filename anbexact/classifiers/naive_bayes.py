@@ -15,7 +15,7 @@ from anbexact.tables.table import DiscreteTable
     "nb",
     "naive Bayes (NB)",
     compared=[
-        Compared("NB", 10, by_default=True),
+        Compared("NB", 10),
         Compared("NaiveBayes", 11, refitted=False, parameters={"ess": 1.0}),
     ],
 )

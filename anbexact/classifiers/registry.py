@@ -21,8 +21,6 @@ class Compared:
         The name of the line.
     place : int
         Its position among the other lines; simple models come first.
-    by_default : bool
-        Whether it is compared if no models are named.
     refitted : bool
         Whether there can be a line for its refit.
     parameters : mapping
@@ -31,7 +29,6 @@ class Compared:
 
     label: str
     place: int
-    by_default: bool = False
     refitted: bool = True
     parameters: Mapping[str, Any] = field(default_factory=dict)
 

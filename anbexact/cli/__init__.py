@@ -7,24 +7,31 @@ standard error.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
 
 import anbexact
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.memory import is_from_system
-from anbexact.cli import compare, convert, fit, panel, predict, report, sample
 from anbexact.cli.messages import InputError, in_options, note, noted_once
-from anbexact.cli.options import FORMATTER
+from anbexact.cli.parsers import FORMATTER, CommandParser, Parser
 from anbexact.cli.streams import usable_streams
 
-COMMANDS = (fit, predict, compare, report, panel, sample, convert)
-"""The commands, in the order of the help text."""
+COMMANDS = {
+    "fit": "learn a classifier from a table",
+    "predict": "classify the rows of a table",
+    "compare": "cross-validate classifiers side by side, and explain an answer of the ANB",
+    "report": "write one page on a classifier: network, performance, explanations, an evidence panel",
+    "panel": "open a page in which you choose evidence and see all probabilities change",
+    "scorecard": "turn a classifier into integer points that can be added up by hand",
+    "nomogram": "draw a classifier as rulers of points, on one sheet of paper",
+    "sample": "draw rows from the network of a classifier",
+    "convert": "write a classifier in another format, or read a network from another program",
+}
+"""The commands, in the order of the help text, and what they do. The module of each adds its options."""
 
 EXAMPLES = """\
 examples:
@@ -36,11 +43,6 @@ examples:
 
 Run anbexact COMMAND --help for the options of a command.
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"anbexact: error: {message} (see {self.prog} --help)\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,8 +92,8 @@ def _run(argv: Sequence[str] | None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="anbexact",
         description="Exact learning of Bayesian network classifiers.",
         epilog=EXAMPLES,
@@ -99,9 +101,9 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"anbexact {anbexact.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=CommandParser)
+    for name, summary in COMMANDS.items():
+        commands.add_parser(name, help=summary, module=f"{__name__}.{name}")
     return parser
 
 

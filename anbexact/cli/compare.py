@@ -1,75 +1,46 @@
-"""``anbexact compare``: cross-validate classifiers side by side, and explain an answer of the ANB."""
+"""``anbexact compare``: cross-validate classifiers side by side, and explain an answer of the recommended one.
+
+The table is read, and its sizes are printed, before what learns is imported.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import warnings
-from collections.abc import Collection
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast
+import textwrap
+from typing import TYPE_CHECKING, Any
 
-from sklearn.base import clone
-
-import anbexact
-from anbexact._runtime.units import agreeing, counted
-from anbexact.cli.learning import learn, unfitted
-from anbexact.cli.messages import InputError, ProgressLine, in_options, note
+from anbexact._runtime.lazy import no_garbage
+from anbexact._runtime.units import counted
+from anbexact.cli.messages import InputError
 from anbexact.cli.options import (
     DATA_HELP,
     MISSING_HELP,
-    Commands,
     add_choosing,
-    add_command,
     add_common,
     add_reading,
     add_weights,
+    seconds_or_none,
     weighted_by,
 )
+from anbexact.cli.parsers import CommandParser
 from anbexact.cli.tables import embedded_table, take_weights, training_table
-from anbexact.compare import Comparison, InterruptedComparisonError, compare
-from anbexact.compare.folds import prepare
-from anbexact.compare.models import MODELS, UNCUT, known_names, rivals
-from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
-from anbexact.show.report.plain import print_json
-from anbexact.show.report.text import (
-    TABLE_WIDTH,
-    about,
-    class_sizes,
-    print_comparison,
-    print_wrapped,
-    read_comparison,
-)
-from anbexact.tables.cuts.continuous import MANY_VALUES
-from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.show.report.lines import class_sizes, print_wrapped
 from anbexact.tables.missing import EM, HANDLE_MISSING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.classifiers import NetworkClassifier
-    from anbexact.show.report.case_study import Query
-
 DEMO_TABLE = "tic_tac_toe"
 """The embedded table that is taken without any arguments."""
-DEMO_MODELS = (
-    "NB",
-    "TAN",
-    "ANB",
-    "TAN smooth",
-    "pool",
-    "logistic regression",
-    "random forest",
-    "gradient boosting",
-    "class frequencies",
-)
-"""The models that are compared without any arguments: from naive Bayes to the pool, and popular alternatives."""
-FOLDS, DEMO_FOLDS = 10, 5
-"""Default numbers of folds: with a table or dataset, and without any arguments."""
+FOLDS = 5
+"""Default number of folds."""
+TIME_LIMIT = 60.0
+"""Default number of seconds."""
 DESCRIPTION = f"""\
-Cross-validate classifiers side by side, learn the ANB from all rows, and explain its answer for one row.
-Without DATA and --dataset, the embedded table {DEMO_TABLE} is taken, with {DEMO_FOLDS} folds and a selection of
-models. If you interrupt the command, it prints the models that are finished."""
+Cross-validate classifiers side by side, quick ones first, and recommend one: the simplest of those that may be the
+best. It is then learned from all rows, and its answer for one row is explained. Without DATA and --dataset, the
+embedded table {DEMO_TABLE} is taken. If you interrupt the command, it sums up the models that are finished."""
 EXAMPLES = """\
   anbexact compare data.csv --class NAME
   anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
@@ -78,57 +49,57 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "compare",
-        "[DATA --class NAME] [options]",
-        summary="cross-validate classifiers side by side, and explain an answer of the ANB",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("[DATA --class NAME] [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
     parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to predict")
     parser.add_argument("--dataset", metavar="NAME", help="an embedded table, such as wine, iris or tic_tac_toe")
-    parser.add_argument(
-        "--models",
-        type=_names,
-        metavar="A,B,...",
-        help=f"models to compare (default: {', '.join(MODELS)}); also available: {', '.join(rivals())}. A network is "
-        'refitted where "refitted" follows its name, and with smooth shapes where "smooth" does, as in '
-        '--models "TAN refitted,NB smooth"',
-    )
+    parser.add_argument("--models", type=_names, metavar="A,B,...", help="models to compare, of those below")
     parser.add_argument("--folds", type=int, metavar="K", help=f"number of cross-validation folds (default {FOLDS})")
     parser.add_argument(
-        "--no-refit",
-        action="store_true",
-        help="leave out the refitted models, which take longest on large tables",
+        "--time-limit",
+        type=seconds_or_none,
+        default=TIME_LIMIT,
+        metavar="S",
+        help=f"seconds for the comparison (default {TIME_LIMIT:g}; none for no limit): a model that would not end in "
+        "time is left out, with a note",
     )
+    parser.add_argument("--no-refit", action="store_true", help="leave out the refits of networks that you name")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random folds (default 0)")
     parser.add_argument("--missing", choices=(*HANDLE_MISSING, EM), help=MISSING_HELP)
     add_weights(parser)
     add_common(parser)
     add_reading(parser)
     add_choosing(parser)
+    parser.listed = _models
     parser.set_defaults(run=run)
+
+
+def _models() -> str:
+    """Return the models that may be named, for the help text."""
+    from anbexact.compare.models import MODELS, rivals
+
+    texts = (
+        f"models: {', '.join(MODELS)}",
+        f"also, if you name them: {', '.join(rivals())}. A network is refitted where 'refitted' follows its name, "
+        "and with smooth shapes where 'smooth' does, as in --models \"TAN refitted,NB smooth\"",
+    )
+    return "\n" + "".join(textwrap.fill(text, 78, subsequent_indent="  ") + "\n" for text in texts)
 
 
 def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} contains an empty name: give names separated by commas, from {', '.join((*MODELS, *rivals()))}"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} contains an empty name: give names separated by commas")
     return names
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure the classifiers, then learn one from all rows, and explain its answer for a row that is left out.
-
-    Text is printed as soon as it is known, since later steps can take long.
-    """
+    """Read the table and say what it is, then measure the classifiers and show the one that is recommended."""
     if args.models:
+        from anbexact.compare.models import known_names
+
         try:
             known_names(args.models)
         except ValueError as error:
@@ -141,29 +112,11 @@ def run(args: argparse.Namespace) -> None:
             f"{counted(len(X), 'row')}{weighted_by(args)}, {counted(X.shape[1], 'feature')}; {class_sizes(y)}"
         )
         sys.stdout.flush()
-    try:
-        frame = _cross_validate(X, y, weights, args)
-    except InterruptedComparisonError as stop:
-        if args.json:
-            print_json({**_measurements(args, stop.frame), "unfinished": stop.unfinished})
-        elif len(stop.frame):
-            _print_measured(stop.frame, X)
-        raise
-    if not args.json:
-        _print_measured(frame, X)
-    kept = y.notna() if weights is None else y.notna() & (weights > 0)
-    X, y = X[kept].reset_index(drop=True), y[kept].reset_index(drop=True)
-    if weights is not None:
-        weights = weights[kept].reset_index(drop=True)
-    name, classifier = _learn(X, y, weights, args, frame.index)
-    query = _ask(clone(classifier), X, y, weights, frame.attrs["folds"], args.threads)
-    if args.json:
-        document = {**_measurements(args, frame), "learned": {"model": name, **facts(classifier)}}
-        print_json({**document, "query": query and query.to_dict()})
-    else:
-        _print_learned(name, classifier, query)
-        if args.data is None:
-            print("\nOn a table of your own: anbexact compare DATA.csv --class NAME")
+    if args.folds is None:
+        args.folds = FOLDS
+    with no_garbage():
+        from anbexact.cli.comparing import compare_and_print
+    compare_and_print(args, X, y, weights)
 
 
 def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]:
@@ -188,123 +141,8 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     ):
         if getattr(args, option):
             raise InputError(f"--{option} requires DATA")
+    from anbexact.show.report.text import about
+
     name = args.dataset or DEMO_TABLE
     X, y = embedded_table(name)
     return X, y, f"{name}, an embedded table. {about(name)}"
-
-
-def _cross_validate(
-    X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None, args: argparse.Namespace
-) -> Comparison:
-    """Return the measurements, and note each warning of the classifiers once, unless their notes say the same."""
-    demo = args.data is None and args.dataset is None
-    folds = args.folds if args.folds is not None else DEMO_FOLDS if demo else FOLDS
-    with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
-        try:
-            frame = compare(
-                X,
-                y,
-                sample_weight=weights,
-                folds=folds,
-                seed=args.seed,
-                models=args.models or (DEMO_MODELS if demo else None),
-                refit=not args.no_refit,
-                handle_missing=args.missing,
-                decimal=args.decimal,
-                n_jobs=args.threads,
-                progress=line.show,
-            )
-        except (TypeError, ValueError) as error:
-            raise InputError(str(error)) from None
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        if text not in frame.attrs["notes"]:
-            note(text)
-    return frame
-
-
-def _print_measured(frame: Comparison, X: pd.DataFrame) -> None:
-    """Print the measurements, the notes that they require, and what they say."""
-    print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
-    print_comparison(frame)
-    uncut = [name for name in frame.index if name in UNCUT]
-    if uncut and any(X[column].dtype.kind in "iuf" and X[column].nunique() > MANY_VALUES for column in X):
-        use = agreeing(len(uncut), "uses", "use")
-        others = "; the other models cut them into intervals" if len(uncut) < len(frame) else ""
-        print_wrapped(f"{', '.join(uncut)} {use} numbers as they are{others}", width=TABLE_WIDTH)
-    for text in frame.attrs["notes"]:
-        print_wrapped(f"note: {in_options(text)}")
-    for sentence in read_comparison(frame):
-        print_wrapped(sentence, width=TABLE_WIDTH)
-    if frame.recommendation is not None:
-        print_wrapped(str(frame.recommendation), width=TABLE_WIDTH)
-
-
-def _learn(
-    X: pd.DataFrame,
-    y: pd.Series[Any],
-    weights: pd.Series[Any] | None,
-    args: argparse.Namespace,
-    compared: Collection[str],
-) -> tuple[str, NetworkClassifier]:
-    """Return the ANB of all rows (the universal one if only that was compared), or NB if its search is too large."""
-    name, continuous = "ANB", None
-    if "ANB universal" in compared and "ANB" not in compared:
-        name, continuous = "ANB universal", "universal"
-    settings = {"threads": args.threads, "handle_missing": args.missing, "decimal": args.decimal}
-    classifier = unfitted("anb", continuous=continuous, **settings)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=f".*({LOOKS_LIKE_AN_IDENTIFIER}|left out of training)")  # noted
-        try:
-            learn(classifier, X, y, weights)
-        except anbexact.SearchTooLargeError:
-            name, classifier = "NB", unfitted("nb", **settings)
-            learn(classifier, X, y, weights)
-    return name, cast("NetworkClassifier", classifier)
-
-
-def _ask(
-    classifier: NetworkClassifier,
-    X: pd.DataFrame,
-    y: pd.Series[Any],
-    weights: pd.Series[Any] | None,
-    folds: int,
-    threads: int | None,
-) -> Query | None:
-    """Return the question about one row with its answer; None, with a note, if it cannot be answered.
-
-    The row is one of the first fold. The classifier, which is not fitted yet, learns from the other folds.
-    """
-    from anbexact.show.report.case_study import Query
-
-    try:
-        (_, left_out), *_ = prepare(X, y, None, folds, 0).splits
-        return Query(classifier, X, y, left_out, threads, weights)
-    except (MemoryError, ValueError) as error:
-        note(f"the case study is skipped: {error}")
-        return None
-
-
-def _measurements(args: argparse.Namespace, frame: Comparison) -> dict[str, Any]:
-    """Return what was measured, for JSON."""
-    refit_of = {new: old for old, new in frame.attrs["refits"].items()}
-    return {
-        "data": args.data or args.dataset or DEMO_TABLE,
-        "weights": args.weights,
-        "counts": args.counts,
-        **{key: frame.attrs[key] for key in ("rows", "folds", "notes")},
-        "recommendation": None if frame.recommendation is None else asdict(frame.recommendation),
-        "models": [
-            {"model": model, "refit_of": refit_of.get(model), **row}
-            for model, row in frame.to_dict(orient="index").items()
-        ],
-    }
-
-
-def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None) -> None:
-    """Print the network, and the question about one row with its answer."""
-    print(f"\nThe {name} of all rows, {sample_sizes(classifier)}")
-    print_reading(classifier)
-    print_learned(classifier)
-    if query is not None:
-        print()
-        query.print(classifier.structure_)

@@ -6,7 +6,7 @@ import argparse
 
 from anbexact._runtime.units import counted
 from anbexact.cli.models import FORMATS_HELP, check_output, read_model, write_model
-from anbexact.cli.options import Commands, add_command
+from anbexact.cli.parsers import CommandParser
 
 DESCRIPTION = """\
 Convert a classifier between JSON, BIF, XMLBIF and XDSL, by the extensions of the files. A file of the last three
@@ -17,16 +17,9 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "convert",
-        "FROM TO [options]",
-        summary="write a classifier in another format, or read a network from another program",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("FROM TO [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("source", metavar="FROM", help=FORMATS_HELP + " (these also with .gz)")
     parser.add_argument("target", metavar="TO", help=FORMATS_HELP)
     parser.add_argument(

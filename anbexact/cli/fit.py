@@ -1,51 +1,25 @@
-"""``anbexact fit``: learn a classifier from a table."""
+"""``anbexact fit``: learn a classifier from a table.
+
+The table is read, and its sizes are printed, before what learns is imported.
+"""
 
 from __future__ import annotations
 
 import argparse
-import re
-import warnings
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING
 
-from sklearn.dummy import DummyClassifier
-
+from anbexact._runtime.lazy import no_garbage
 from anbexact._runtime.units import counted
-from anbexact.classifiers import (
-    DiscreteClassifier,
-    TableClassifier,
-)
-from anbexact.classifiers.choosing.frequencies import FOLDS, PredictedWorseWarning
-from anbexact.classifiers.discrete import first_table_classifier
-from anbexact.cli.fit_options import add_learning, chosen_parameters
-from anbexact.cli.learning import foreign_to, learn, refitted, titles, unfitted
-from anbexact.cli.messages import ProgressLine, note
-from anbexact.cli.models import FORMATS_HELP, check_output, write_model
-from anbexact.cli.options import (
-    DATA_HELP,
-    Commands,
-    add_choosing,
-    add_command,
-    add_common,
-    add_reading,
-    weighted_by,
-)
+from anbexact.cli.fit_options import add_learning, chosen_parameters, titles
+from anbexact.cli.models import FORMATS_HELP, check_output
+from anbexact.cli.options import DATA_HELP, add_choosing, add_common, add_reading, weighted_by
 from anbexact.cli.tables import take_weights, training_table
-from anbexact.compare import compare
-from anbexact.models.network.probable_levels import most_probable_levels
-from anbexact.report import feature_report
-from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
-from anbexact.show.report.plain import print_json
-from anbexact.show.report.text import class_sizes, print_features, print_wrapped
-from anbexact.tables.cuts import AUTO, cut_texts
-from anbexact.tables.missing import EM
+from anbexact.show.report.lines import class_sizes, print_wrapped
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from anbexact.cli.parsers import CommandParser
 
-    from anbexact.classifiers import DiscreteClassifier, TableClassifier
-
-DEFAULT = "anb"
-"""The model that is learned if ``--model`` is not given."""
 DESCRIPTION = """\
 Learn a classifier from a table, print it, and save it.
 
@@ -60,21 +34,18 @@ EXAMPLES = """\
   anbexact fit data.csv --class NAME --missing em --missing-class em
   anbexact fit data.csv --class NAME --max-parents 2 --forbidden 'a->b'
   zcat data.csv.gz | anbexact fit - --class NAME --json
-
-models:
-""" + "\n".join(f"  {name:{max(map(len, titles()))}}  {title}" for name, title in titles().items())
+"""
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "fit",
-        "DATA --class NAME [options]",
-        summary="learn a classifier from a table",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def _models() -> str:
+    of_models = titles()
+    width = max(map(len, of_models))
+    return "\nmodels:\n" + "".join(f"  {name:{width}}  {title}\n" for name, title in of_models.items())
+
+
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("DATA --class NAME [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument("--class", dest="class_name", metavar="NAME", required=True, help="the column to predict")
     parser.add_argument("-o", "--output", metavar="MODEL", help=f"save it here: {FORMATS_HELP}")
@@ -82,209 +53,21 @@ def add(commands: Commands) -> None:
     add_reading(parser)
     add_choosing(parser)
     add_learning(parser)
+    parser.listed = _models
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Learn the classifier, save it if asked to, and say what was learned."""
-    _check(args)
-    X, y, label = training_table(args, unlabelled=args.missing_class is not None)
-    weights = take_weights(X, args, label)
-    chosen = _learned(args, X, y, label, weights)
-    if args.output is not None:
-        write_model(chosen, args.output)
-    rows, rows_trained = len(X), _count_trained(first_table_classifier(chosen), X, weights)
-    X, y, weights = _labelled(X, y, weights)
-    accuracy = chosen.score(X, y, weights)
-    features = None
-    if chosen.model_.learned is not None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about rows that are left out: the fit has given these
-            features = feature_report(chosen, X, y, weights)
-    if args.json:
-        document = _document(args, label, chosen, rows, rows_trained, accuracy)
-        if features is not None:
-            document["feature_report"] = features.reset_index().to_dict(orient="records")
-        print_json(document)
-    else:
-        sizes = f"{counted(rows_trained, 'row')} to learn from{weighted_by(args)}, {counted(X.shape[1], 'feature')}"
-        print(f"{label}: {sizes}")
-        print_wrapped(class_sizes(y))
-        _print_classifier(args, chosen, accuracy)
-        if features is not None:
-            used = features.drop(index=[*first_table_classifier(chosen).vocabulary_.left_out])
-            print_features(used, args.class_name)
-        if args.output is not None:
-            print(f"saved to {args.output}")
-
-
-def _learned(
-    args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], label: str, weights: pd.Series[Any] | None
-) -> DiscreteClassifier:
-    """Return the fitted classifier that the options name, the default, or its replacement if it predicts badly.
-
-    ``args`` is changed to name what was learned.
-    """
-    parameters = chosen_parameters(args, X, label)
-    replaceable = args.model is None and _suits_smooth_naive_bayes(args, parameters)
-    args.model = args.model or DEFAULT
-    with warnings.catch_warnings():
-        if replaceable:
-            warnings.simplefilter("error", PredictedWorseWarning)
-        try:
-            return _fitted(args, X, y, weights, parameters)
-        except PredictedWorseWarning as found:
-            losses = re.search(r"\(.*?\)", str(found))
-    args.model, args.smooth = "nb", True
-    chosen = _fitted(args, X, y, weights, parameters)
-    how_much = f" {losses[0]}" if losses else ""
-    note(
-        f"the {titles()[DEFAULT]} predicts held-out rows worse than the class frequencies{how_much}: naive "
-        f"Bayes with smooth shapes was learned instead (--model nb --smooth); pass --model {DEFAULT} to keep it"
-        f"{_held_out_loss(chosen, X, y, weights)}"
-    )
-    return chosen
-
-
-def _held_out_loss(
-    chosen: DiscreteClassifier, X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None
-) -> str:
-    """Return a sentence with the log losses of a classifier and of the class frequencies in cross-validation.
-
-    It is empty if the classes have too few rows for that.
-    """
-    with ProgressLine() as line, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all rows has given these
-        models = {"learned": chosen, "frequencies": DummyClassifier()}
-        try:
-            found = compare(X, y, sample_weight=weights, folds=FOLDS, models=models, refit=False, progress=line.show)
-        except ValueError:
-            return ""
-    own, of_frequencies = found["log_loss"]
-    return (
-        f". In {found.attrs['folds']}-fold cross-validation, its log loss is {own:.3f} nats per row, against "
-        f"{of_frequencies:.3f} of the class frequencies"
-    )
-
-
-def _suits_smooth_naive_bayes(args: argparse.Namespace, parameters: dict[str, Any]) -> bool:
-    """Whether the options also apply to naive Bayes with smooth shapes."""
-    if args.refit or args.smooth or args.continuous == "universal" or EM in (args.missing, args.missing_class):
-        return False
-    return not foreign_to("nb", parameters)
-
-
-def _fitted(
-    args: argparse.Namespace,
-    X: pd.DataFrame,
-    y: pd.Series[Any],
-    weights: pd.Series[Any] | None,
-    parameters: dict[str, Any],
-) -> DiscreteClassifier:
-    """Return the fitted classifier that the options name."""
-    classifier = unfitted(args.model, threads=args.threads, **parameters)
-    refits = args.refit or args.smooth
-    chosen = refitted(args.model, classifier, smooth=args.smooth) if refits else classifier
-    learn(chosen, X, y, weights)
-    return chosen
-
-
-def _check(args: argparse.Namespace) -> None:
-    """Refuse, before all the work, an output that could not be written."""
+    """Read the table and say what it is, learn the classifier, save it if asked to, and say what was learned."""
     if args.output is not None:
         check_output(args.output)
-
-
-def _labelled(
-    X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None
-) -> tuple[pd.DataFrame, pd.Series[Any], pd.Series[Any] | None]:
-    """Return the rows that have a class."""
-    kept = y.notna()
-    return X[kept], y[kept], None if weights is None else weights[kept]
-
-
-def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
-    """Return the number of rows that were learned from: of weight above zero, and not left out for missing cells."""
-    vocabulary = classifier.vocabulary_
-    rules = classifier.handle_missing_
-    kept = ("own_state", EM)
-    costly = [name for name in vocabulary.features if rules[name] not in kept and vocabulary.arity(name) > 1]
-    trained = X[costly].notna().all(axis=1)
-    return int((trained if weights is None else trained & (weights > 0)).sum())
-
-
-def _document(
-    args: argparse.Namespace,
-    label: str,
-    classifier: DiscreteClassifier,
-    rows: int,
-    rows_trained: int,
-    accuracy: float,
-) -> dict[str, Any]:
-    """Return what is printed as a document for JSON."""
-    return {
-        "data": label,
-        "rows": rows,
-        "rows_trained": rows_trained,
-        "weights": args.weights,
-        "counts": args.counts,
-        "model": args.model,
-        **facts(classifier),
-        "training_accuracy": accuracy,
-        "saved_to": args.output,
-    }
-
-
-def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accuracy: float) -> None:
-    """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
-    classifier = first_table_classifier(chosen)
-    print_reading(classifier)
-    title, learned = titles()[args.model], chosen.model_.learned
-    if not hasattr(chosen, "members_"):  # the members of a pool cut columns in different ways
-        if getattr(classifier, "universal_score_", None) is not None:
-            _print_cells(learned)
-        else:
-            _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
-    if learned is not None and not learned.structure.certificate.optimal:
-        title = title.removeprefix("optimal ")
-    print(f"\n{', '.join(filter(None, [title, sample_sizes(chosen)]))}")
-    print_learned(chosen)
-    _print_accuracy(accuracy)
-
-
-def _print_accuracy(accuracy: float) -> None:
-    print(
-        f"accuracy on the rows it was learned from: {accuracy:.4f} (optimistic; cross-validate with anbexact compare)"
-    )
-
-
-def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
-    """Print where continuous columns are cut, and how many groups the values of others form."""
-    quantities = classifier.vocabulary_.quantities
-    cuts = {
-        name: ", ".join(cut_texts(of_name, quantities.get(name))) for name, of_name in classifier.cut_points_.items()
-    }
-    found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
-    if found:
-        print_wrapped(f"cut points ({rule}): {'; '.join(found)}")
-    whole = [str(name) for name, of_name in cuts.items() if not of_name]
-    if whole:
-        print_wrapped(f"no cut point was found in: {', '.join(whole)}")
-    groups = classifier.vocabulary_.groups
-    if groups:
-        sizes = [f"{name}, {sum(map(len, of_name)):,} to {len(of_name):,}" for name, of_name in groups.items()]
-        print_wrapped(f"values put into groups: {'; '.join(sizes)}")
-        useless = [str(name) for name, of_name in groups.items() if len(of_name) == 1]
-        if useless:
-            print_wrapped(f"a single group, which carries no information about the class: {', '.join(useless)}")
-
-
-def _print_cells(model: Any) -> None:
-    """Print how many cells continuous columns have at their most probable and at their finest levels."""
-    most_probable = most_probable_levels(model.densities)
-    cells = [
-        f"{name} {len(partition.cuts_at(most_probable[name])) + 1} of {len(partition.masses)}"
-        for name, partition in model.measure.partitions.items()
-    ]
-    if cells:
-        print_wrapped(f"universal measure; cells at the most probable level, of the finest level: {'; '.join(cells)}")
+    X, y, label = training_table(args, unlabelled=args.missing_class is not None)
+    weights = take_weights(X, args, label)
+    parameters = chosen_parameters(args, X, label)
+    if not args.json:
+        print(f"{label}: {counted(len(X), 'row')}{weighted_by(args)}, {counted(X.shape[1], 'feature')}")
+        print_wrapped(class_sizes(y))
+        sys.stdout.flush()
+    with no_garbage():
+        from anbexact.cli.fitting import learn_and_print
+    learn_and_print(args, X, y, weights, label, parameters)

@@ -5,17 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.edges import EDGE_HELP, read_edges
-from anbexact.cli.learning import titles
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
-from anbexact.models.network.estimation import ESTIMATES
-from anbexact.scores.registry import CONDITIONAL_SCORES, SCORES, near_score, score_names
-from anbexact.search.posterior.structure_posterior import PRIORS
-from anbexact.tables.cuts import AUTO, RULES
+from anbexact.cli.parsers import Later
 from anbexact.tables.missing import EM, HANDLE_MISSING
-from anbexact.tables.prediction import HANDLE_UNKNOWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +37,17 @@ PARAMETER_NAMES = (
     "prior",
 )
 """Parameters of classifiers that options set, by the name under which the parser stores these."""
+
+
+DEFAULT = "anb"
+"""The model that is learned if ``--model`` is not given."""
+
+
+def titles() -> dict[str, str]:
+    """Return what ``--model`` may be, with the title of every model."""
+    from anbexact.classifiers.registry import named_classifiers
+
+    return {name: entry.title for name, entry in named_classifiers().items()}
 
 
 def add_learning(parser: argparse.ArgumentParser) -> None:
@@ -84,35 +89,75 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--unknown",
-        choices=HANDLE_UNKNOWN,
+        choices=Later(_unknown_values),
+        metavar="HOW",
         help="values that did not occur in training: marginalize (the default) sums them out, error refuses them",
     )
     group.add_argument(
         "--continuous",
-        choices=CONTINUOUS,
+        choices=Later(_continuous),
+        metavar="HOW",
         help="numeric columns with more than 10 distinct values: discretize (the default) cuts them into "
         "intervals, universal models them by a mixture of finer and coarser intervals (anb, gbn, nb, tan, fan, ckg)",
     )
     group.add_argument(
         "--discretizer",
-        choices=tuple(RULES),
+        choices=Later(_rules),
         metavar="RULE",
-        help=f"where such columns are cut: {', '.join(RULES)} (default auto: {AUTO})",
+        help="where such columns are cut: %(choices)s (default auto)",
     )
 
 
 def _score(name: str) -> str:
     """Return the name of a score; refuse a name that the score has elsewhere, and say what it is called here."""
+    from anbexact.scores.registry import near_score
+
     near = near_score(name)
-    if near is not None and name not in {*SCORES, *CONDITIONAL_SCORES}:
+    if near is not None and name not in _scores():
         raise argparse.ArgumentTypeError(f"{name!r} is called {near!r} here: pass --score {near}")
     return name
+
+
+def _scores() -> tuple[str, ...]:
+    from anbexact.scores.registry import CONDITIONAL_SCORES, score_names
+
+    return (*score_names(), *CONDITIONAL_SCORES)
+
+
+def _rules() -> tuple[str, ...]:
+    from anbexact.tables.cuts import RULES
+
+    return tuple(RULES)
+
+
+def _continuous() -> tuple[str, ...]:
+    from anbexact.classifiers.measured import CONTINUOUS
+
+    return CONTINUOUS
+
+
+def _unknown_values() -> tuple[str, ...]:
+    from anbexact.tables.prediction import HANDLE_UNKNOWN
+
+    return HANDLE_UNKNOWN
+
+
+def _estimates() -> tuple[str, ...]:
+    from anbexact.models.network.estimation import ESTIMATES
+
+    return ESTIMATES
+
+
+def _priors() -> tuple[str, ...]:
+    from anbexact.search.posterior.structure_posterior import PRIORS
+
+    return PRIORS
 
 
 def _add_model(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--model",
-        choices=tuple(titles()),
+        choices=Later(titles),
         metavar="MODEL",
         help="one of the models below (default anb: optimal augmented naive Bayes, unless it predicts held-out rows "
         "worse than the class frequencies; then nb --smooth)",
@@ -121,9 +166,9 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--score",
         dest="structure_score",
         type=_score,
-        choices=(*score_names(), *CONDITIONAL_SCORES),
+        choices=Later(_scores),
         metavar="SCORE",
-        help=f"the score of the structure: {', '.join(score_names())} (default bdeu); ggbn also by cmdl and cll",
+        help="the score of the structure: %(choices)s (default bdeu; the last two only for ggbn)",
     )
     group.add_argument(
         "--ess",
@@ -138,7 +183,12 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         metavar="A",
         help="equivalent sample size of the tables alone, or auto: the one that predicts held-out rows best",
     )
-    group.add_argument("--parameters", choices=ESTIMATES, help="the estimate of the conditional tables (default eap)")
+    group.add_argument(
+        "--parameters",
+        choices=Later(_estimates),
+        metavar="HOW",
+        help="the estimate of the conditional tables: %(choices)s (default eap)",
+    )
     refits = group.add_mutually_exclusive_group()
     refits.add_argument(
         "--refit",
@@ -217,7 +267,8 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--prior",
-        choices=PRIORS,
-        help="what is equally probable a priori: all orders of the features (the default), or all acyclic graphs "
-        "(averaged-anb, up to 12 features)",
+        choices=Later(_priors),
+        metavar="WHAT",
+        help="what is equally probable a priori: all orders of the features (orders, the default), or all acyclic "
+        "graphs (graphs; averaged-anb, up to 12 features)",
     )

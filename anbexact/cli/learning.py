@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def titles() -> dict[str, str]:
-    """Return what ``--model`` may be, with the title of every model."""
-    return {name: entry.title for name, entry in named_classifiers().items()}
-
-
 def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> TableClassifier:
     """Return the classifier that ``--model`` names; parameters that are None keep their default."""
     of_model = named_classifiers()[model].estimator

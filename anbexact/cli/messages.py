@@ -107,6 +107,10 @@ class ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.wipe()
+
+    def wipe(self) -> None:
+        """Empty the line, before something else is printed; the next progress fills it again."""
         if self.show is not None:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anbexact
-from anbexact.classifiers import DiscreteClassifier
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.writing import check_place
+
+if TYPE_CHECKING:
+    from anbexact.classifiers import DiscreteClassifier
 
 NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
 """Extensions of network files for other programs. JSON loses nothing."""

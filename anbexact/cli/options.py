@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TypeAlias
 
 from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import FORMATS
 from anbexact.tables.frames.text_quantities import MISSING_WORDS
 from anbexact.tables.frames.written_numbers import DECIMAL_MARKS
-
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""The subparsers of ``anbexact``, to which a command adds its own."""
 
 DATA_HELP = (
     "a table with column names: CSV, TSV or text with another separator, JSON, Parquet, Feather or Excel (.xlsx), "
@@ -23,22 +19,6 @@ MISSING_HELP = (
     "them as a state, auto (the default) chooses between the two for each column, error refuses them; "
     "em completes them as the network itself expects (networks with conditional tables)"
 )
-FORMATTER = argparse.RawDescriptionHelpFormatter
-
-
-def add_command(
-    commands: Commands, name: str, usage: str, *, summary: str, description: str, examples: str
-) -> argparse.ArgumentParser:
-    """Add the parser of a command, with examples below its options."""
-    return commands.add_parser(
-        name,
-        usage=f"anbexact {name} {usage}",
-        help=summary,
-        description=description,
-        epilog=f"examples:\n{examples.rstrip()}",
-        formatter_class=FORMATTER,
-        allow_abbrev=False,
-    )
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -147,6 +127,19 @@ def numbers(text: str) -> float | tuple[float, ...]:
             f"{text!r} is neither a number nor several numbers separated by commas"
         ) from None
     return values if len(values) > 1 else values[0]
+
+
+def seconds_or_none(text: str) -> float | None:
+    """Return the value of the time limit."""
+    if text == "none":
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of seconds above 0 nor none")
+    return seconds
 
 
 def size(text: str) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.models import read_model
-from anbexact.cli.options import Commands, add_command
+from anbexact.cli.parsers import CommandParser
 from anbexact.cli.writing import check_place
 
 DESCRIPTION = """\
@@ -24,16 +24,9 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "panel",
-        "MODEL [options]",
-        summary="open a page in which you choose evidence and see all probabilities change",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("MODEL [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
     parser.add_argument(
         "--class", dest="class_name", metavar="NAME", help="the variable to predict, if MODEL does not name it"

@@ -24,7 +24,8 @@ from anbexact.cli.model_columns import (
     unknown_cells,
 )
 from anbexact.cli.models import read_model
-from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading
+from anbexact.cli.options import DATA_HELP, add_reading
+from anbexact.cli.parsers import CommandParser
 from anbexact.cli.streaming import predicted_in_parts, streams
 from anbexact.cli.tables import find_columns, open_table, read_frame, recognised
 from anbexact.cli.writing import OUTPUT_HELP, check_table_output, write_table
@@ -44,16 +45,9 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "predict",
-        "MODEL DATA [options]",
-        summary="classify the rows of a table",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("MODEL DATA [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument(

@@ -12,7 +12,8 @@ from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.model_columns import check_columns, expected_columns, features_of, known_states, names_as_text
 from anbexact.cli.models import read_model
-from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights, add_workers
+from anbexact.cli.options import DATA_HELP, add_reading, add_weights, add_workers, seconds_or_none
+from anbexact.cli.parsers import CommandParser
 from anbexact.cli.row_counts import repeat_rows
 from anbexact.cli.streams import like_a_file
 from anbexact.cli.tables import (
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from anbexact.show.report.making import Settings
 
 DEFAULT_OUTPUT = "report.html"
+TIME_LIMIT = 15.0
+"""Default number of seconds for a report, without those for reading the classifier and the table."""
 EXTENSIONS = (".html", ".htm", ".md", ".markdown", ".json")
 """The extensions by which the format of a report is inferred."""
 DESCRIPTION = """\
@@ -49,16 +52,9 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "report",
-        "MODEL DATA [options]",
-        summary="write one page on a classifier: network, performance, explanations, an evidence panel",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("MODEL DATA [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument(
@@ -80,8 +76,14 @@ def add(commands: Commands) -> None:
         "--models", type=_names, default=(), metavar="A,B,...", help="rivals, by their names in anbexact compare"
     )
     group.add_argument(
-        "--no-validation", action="store_true", help="leave out the cross-validation, which takes most of the time"
+        "--time-limit",
+        type=seconds_or_none,
+        default=TIME_LIMIT,
+        metavar="S",
+        help=f"seconds for the report (default {TIME_LIMIT:g}; none for no limit), of which the cross-validation has "
+        "what the rest leaves: it may then consist of fewer folds",
     )
+    group.add_argument("--no-validation", action="store_true", help="leave out the cross-validation")
     parser.add_argument(
         "--stability",
         action="store_true",
@@ -114,7 +116,9 @@ def run(args: argparse.Namespace) -> None:
     with ProgressLine() as line, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*left out of training")  # the report has a note that says so
         decided = costs_of(args, classifier.classes_.tolist())
-        settings: Settings = Settings(args.models, folds, args.seed, command, line.show, args.stability, decided)
+        settings: Settings = Settings(
+            args.models, folds, args.time_limit, args.seed, command, line.show, args.stability, decided
+        )
         try:
             made = make_report(Subject.of(classifier, X, y, weights), settings)
         except (TypeError, ValueError) as error:
@@ -169,6 +173,8 @@ def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
     given = [args.model, args.data]
     given += ["--no-validation"] if folds is None else ["--folds", str(folds), "--seed", str(args.seed)]
     given += ["--class", args.class_name] if args.class_name is not None else []
+    if args.time_limit != TIME_LIMIT:
+        given += ["--time-limit", "none" if args.time_limit is None else f"{args.time_limit:g}"]
     given += ["--stability"] if args.stability else []
     if args.models:
         given += ["--models", ",".join(args.models)]

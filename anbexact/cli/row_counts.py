@@ -9,9 +9,6 @@ import numpy as np
 
 from anbexact._runtime.memory import available_memory
 from anbexact.cli.messages import InputError, in_options, note
-from anbexact.tables.frames.reading import read_columns
-from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER, identifier_reason
-from anbexact.tables.text_columns import read_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +42,10 @@ def leave_out_identifiers(frame: pd.DataFrame, used: Collection[str], label: str
     InputError
         If no other column is left.
     """
+    from anbexact.tables.frames.reading import read_columns
+    from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER, identifier_reason
+    from anbexact.tables.text_columns import read_text
+
     rows = np.ones(len(frame), dtype=bool)
     reasons = {
         str(column.name): identifier_reason(read_text(column, rows), rows, fewest=FEWEST_ROWS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anbexact.cli.messages import InputError, listed
 from anbexact.cli.model_columns import names_as_text
 from anbexact.cli.models import read_model
-from anbexact.cli.options import Commands, add_command
+from anbexact.cli.parsers import CommandParser
 from anbexact.cli.writing import OUTPUT_HELP, check_table_output, write_table
 
 if TYPE_CHECKING:
@@ -24,16 +24,9 @@ EXAMPLES = """\
 """
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = add_command(
-        commands,
-        "sample",
-        "MODEL -n ROWS [options]",
-        summary="draw rows from the network of a classifier",
-        description=DESCRIPTION,
-        examples=EXAMPLES,
-    )
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("MODEL -n ROWS [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
     parser.add_argument("-n", "--rows", type=_rows, required=True, metavar="ROWS", help="number of rows")
     parser.add_argument(

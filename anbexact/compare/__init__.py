@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
 from types import ModuleType
 from typing import Any
@@ -22,11 +22,12 @@ from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
+from anbexact.compare.budget import Budget
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
-from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
+from anbexact.compare.models import MODELS, choose, has_tables, refits
 from anbexact.compare.networks import kl_divergence, structural_hamming_distance
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
@@ -74,46 +75,52 @@ def compare(
     folds: int = 10,
     seed: int = 0,
     models: Iterable[str] | Mapping[str, Any] | None = None,
-    refit: bool = True,
+    refit: bool | None = None,
     handle_missing: str | None = None,
     decimal: str | None = None,
     n_jobs: int | None = None,
+    time_limit: float | None = None,
     progress: Progress | None = None,
+    each: Callable[[Comparison], None] | None = None,
 ) -> Comparison:
     """Compare classifiers on one table by cross-validation; structures are learned again in every fold.
 
-    Every model sees the same stratified folds. By default the comparison includes these models:
+    Every model sees the same stratified folds. By default the comparison includes these models, in this order, in
+    which the quicker ones come first:
 
-    - ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"`` (k = 2), ``"AODE"`` and ``"ANB"``: this
-      package's classifiers with their default parameters.
-    - ``"CategoricalNB"``: scikit-learn's. Numeric columns with more than 10 distinct values are cut as for this
-      package's classifiers (MDLP); missing or unknown cells are replaced by the most frequent state.
-    - ``"logistic regression"``: scikit-learn's (L2 penalty, C = 1). Numeric columns are standardised and not cut,
-      their missing cells are replaced by the median; the other columns are one-hot encoded.
     - ``"class frequencies"``: predicts every row by the class frequencies of the training rows. A model that is not
       better than this has learned nothing from the features.
+    - ``"NB"``, ``"TAN"`` and ``"ANB"``: this package's networks with their default parameters.
+    - ``"NB smooth"`` and ``"TAN smooth"``: the :class:`~anbexact.AdditiveClassifier` of these networks.
+    - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which often predicts best, and takes longest.
+    - ``"logistic regression"``: scikit-learn's (L2 penalty, C = 1). Numeric columns are standardised and not cut,
+      their missing cells are replaced by the median; the other columns are one-hot encoded.
+    - ``"gradient boosting"`` (on histograms) and ``"random forest"`` (300 trees, probabilities of at least 0.001):
+      scikit-learn's, on the columns of logistic regression.
 
     These models are included only if you name them:
 
+    - ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"`` (k = 2) and ``"AODE"``.
+    - ``"CategoricalNB"``: scikit-learn's. Numeric columns with more than 10 distinct values are cut as for this
+      package's classifiers; missing or unknown cells are replaced by the most frequent state.
     - ``"GBN"``, ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``.
     - the classifiers of papers by their names there, such as ``"TAN-aCLL"``, ``"fsANB-BDeu"`` and ``"pruned NB"``
       (the guide "Which classifier?" lists them).
     - ``"ANB universal"`` and ``"TAN universal"``, which use a universal measure for continuous columns.
-    - ``"NB smooth"``, ``"TAN smooth"`` and so on: the :class:`~anbexact.AdditiveClassifier` of the network.
-    - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which often predicts best, and takes longest.
-    - ``"random forest"`` (300 trees, probabilities of at least 0.001) and ``"gradient boosting"`` (on histograms):
-      scikit-learn's, on the columns of logistic regression.
+    - ``"FAN smooth"``, ``"NB refitted"`` and so on: a network with smooth shapes, or refitted.
     - ``"GaussianNB"`` (scikit-learn) and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`). They require
       numeric columns; missing cells are replaced by the median.
 
-    For models of other packages, times exclude the encoding of states as numbers. All times exclude compilation:
-    every model is first fitted once without being timed.
+    Models that begin with the same network share it: in every fold it is learned once, and its time counts for each
+    of them. For models of other packages, times exclude the encoding of states as numbers. All times exclude
+    compilation: every model of this package is first fitted once without being timed.
 
-    This package's networks are *generative*: they fit features and class together. A network with conditional tables
-    has a second row, such as "NB refitted" below "NB". It is the :class:`~anbexact.RefittedClassifier` of the same
-    network: its class posterior is refitted to the same training rows by conditional likelihood, with a prior whose
-    strength is chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` selects only
-    that row. Both models sum out missing cells, and states unknown in training.
+    This package's networks are *generative*: they fit features and class together. If you name a network with
+    conditional tables, it has a second row, such as "NB refitted" below "NB". It is the
+    :class:`~anbexact.RefittedClassifier` of the same network: its class posterior is refitted to the same training
+    rows by conditional likelihood, with a prior whose strength is chosen by cross-validation within these rows
+    (``l2="auto"``). ``models=["NB refitted"]`` selects only that row. Both models sum out missing cells, and states
+    unknown in training.
 
     Parameters
     ----------
@@ -134,16 +141,21 @@ def compare(
     models : names or mapping of name to classifier, optional
         Names of the models above (in upper or lower case), or scikit-learn classifiers of your own, which receive X
         and y as pandas objects. Your own networks also have a refitted row.
-    refit : bool, default True
-        Whether to include the refitted models. On large tables refits take longest.
+    refit : bool, optional
+        Whether to include the refits of the networks. By default, they are included for ``models`` that you pass.
     handle_missing : str, optional
         ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, for models that are given by name.
     n_jobs : int, optional
         Number of threads of this package's classifiers. None: all processors, but one thread for a small table.
+    time_limit : float, optional
+        Seconds. A model of which not all folds end in time is left out, with a note; later ones that are quicker are
+        still tried. A fit that has begun may exceed the limit if the classifier has no time limit of its own.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole, 0 to 1.
+    each : callable, optional
+        Called with the comparison so far, whenever a model is finished.
 
     Returns
     -------
@@ -167,15 +179,18 @@ def compare(
           CategoricalNB: (s - 1) + s Σ_i (r_i - 1) with s classes. For logistic regression: (s - 1) (1 + numeric
           columns + Σ_i (r_i - 1) over the others). For the class frequencies: s - 1. For GaussianNB: (s - 1) + 2 s
           per feature. NaN for KDE-NB, for ensembles of trees, and for other classifiers of your own;
+        - ``rows_to_read``: number of rows of the tables that define the model, mean over folds. For a network: the
+          rows of its conditional tables, Σ_v q_v. For a pool: those of all members. For others: parameters / (s - 1),
+          since a row has the coefficients of all classes but one;
         - ``fit_seconds``, ``predict_seconds``: mean wall-clock time per fold; the time of a refit includes the
           original fit.
 
         ``attrs`` contains ``"folds"`` and ``"rows"`` (numbers), ``"notes"`` (texts) and ``"refits"``, which maps the
         name of a model to that of its refit. The frame's ``recommendation`` says which model to use, and why: the
-        simplest one within one standard error of the lowest log loss, where a network is simpler than its refits
-        (:class:`Recommendation`). A model has NaN and a note if it needs too much memory, or if leaving out rows with
-        missing cells would lose a class; so has a refit that needs too much memory, or whose network has
-        probabilities of zero. A note counts refits that do not converge.
+        simplest one within one standard error of the lowest log loss (:class:`Recommendation`). A model has NaN and a
+        note if it needs too much memory, or if leaving out rows with missing cells would lose a class; so has a refit
+        that needs too much memory, or whose network has probabilities of zero. A note counts refits that do not
+        converge, and notes name the models that are left out for lack of time.
 
     Raises
     ------
@@ -201,9 +216,11 @@ def compare(
     ANB               1.00       0.0        67.0
     ANB refitted      1.00       0.0        40.0
     """
+    budget = Budget(time_limit)
     data = prepare(X, y, sample_weight, folds, seed, handle_missing, decimal)
     threads = _threads(n_jobs, data)
-    chosen = choose(models, data, threads, handle_missing)
+    chosen = choose(models, data, threads, handle_missing, time_limit)
+    refit = models is not None if refit is None else refit
     named = not isinstance(models, Mapping)
     refit_of = {
         name: f"{name} refitted"
@@ -227,12 +244,14 @@ def compare(
             warnings.filterwarnings("ignore", message=f".*{WEIGHTS_OF_A_SURVEY}")
             warnings.simplefilter("ignore", PredictedWorseWarning)  # the line of the class frequencies shows it
             warnings.filterwarnings("error", message=INTERRUPTED)
-            for name, found in measure(chosen, refit_of, data, progress):
+            for name, found in measure(chosen, refit_of, data, progress, budget):
                 for line, outcomes in found.items():
                     rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
                     if outcomes is not None:
                         losses[line] = Losses.of(outcomes)
                 unfinished.remove(name)
+                if each is not None:
+                    each(_frame(rows, losses, data, lines))
     except (KeyboardInterrupt, UserWarning) as stop:
         if isinstance(stop, UserWarning) and not str(stop).startswith(INTERRUPTED):
             raise
@@ -257,7 +276,7 @@ def _frame(
     frame.index.name = "model"
     own = {name: line for name, line in refits.items() if line in rows}
     frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=own)
-    return frame.with_recommendation(losses, {line: name for name, line in own.items()} | smooths())
+    return frame.with_recommendation(losses)
 
 
 class _CallableModule(ModuleType):

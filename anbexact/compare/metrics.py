@@ -21,6 +21,7 @@ COLUMNS = (
     "brier",
     "calibration_error",
     "parameters",
+    "rows_to_read",
     "fit_seconds",
     "predict_seconds",
 )
@@ -41,6 +42,8 @@ class Outcome:
         P(class | row), columns by code.
     parameters : float
         Free parameters of the model.
+    rows_to_read : float
+        Rows of the tables that define it.
     fit_seconds, predict_seconds : float
         Wall-clock time.
     weights : (rows,) float64
@@ -51,6 +54,7 @@ class Outcome:
     predicted: npt.NDArray[np.intp]
     proba: Floats
     parameters: float
+    rows_to_read: float
     fit_seconds: float
     predict_seconds: float
     weights: Floats
@@ -78,6 +82,7 @@ def summary(outcomes: Sequence[Outcome]) -> list[float]:
         float(np.average(((proba - np.eye(proba.shape[1])[truth]) ** 2).sum(axis=1), weights=weights)),
         calibration_error(proba[rows, predicted], right, sample_weight=weights),
         float(np.mean([outcome.parameters for outcome in outcomes])),
+        float(np.mean([outcome.rows_to_read for outcome in outcomes])),
         float(np.mean([outcome.fit_seconds for outcome in outcomes])),
         float(np.mean([outcome.predict_seconds for outcome in outcomes])),
     ]

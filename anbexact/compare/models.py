@@ -25,25 +25,36 @@ from anbexact.tables.cuts.continuous import MANY_VALUES
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import EM
 
+MODELS = (
+    BASELINE,
+    "NB",
+    "logistic regression",
+    "NB smooth",
+    "TAN",
+    "gradient boosting",
+    "random forest",
+    "ANB",
+    "TAN smooth",
+    "pool",
+)
+"""The models that are compared if none are named, as a rule the quicker ones first."""
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
-"""scikit-learn's classifiers that are compared by default."""
+"""scikit-learn's classifiers of states and of standardised columns."""
 OF_NUMBERS = ("GaussianNB", "KDE-NB")
 """Classifiers that require numeric columns; compared only if named."""
 OF_TREES = ("random forest", "gradient boosting")
-"""scikit-learn's ensembles of trees; compared only if named."""
+"""scikit-learn's ensembles of trees."""
 ELSEWHERE = {"CkG": "C2G", "pNB": "PrunedNB"}
 """Names that papers use besides those of the lines, and the lines."""
 REFITTED, SMOOTH = "refitted", "smooth"
 """What follows the name of a network where its refit, or its smooth refit, is compared."""
-MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
-"""The models that are compared if none are named."""
 UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_TREES, *OF_NUMBERS)
 """Models that do not cut continuous columns into intervals."""
 
 
 def rivals() -> tuple[str, ...]:
     """Return the models that are compared only if named: slower, seldom better, or for numeric columns."""
-    return (*(label for label in compared_lines() if label not in MODELS), *OF_TREES, *OF_NUMBERS)
+    return tuple(label for label in (*compared_lines(), *OTHERS, *OF_TREES, *OF_NUMBERS) if label not in MODELS)
 
 
 def refits() -> dict[str, str]:
@@ -58,11 +69,36 @@ def smooths() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Contender:
-    """An unfitted classifier, the kind of table that it takes, and how its free parameters are counted."""
+    """An unfitted classifier, the kind of table that it takes, and how its free parameters are counted.
+
+    Attributes
+    ----------
+    estimator : classifier
+    table : DataFrame or array
+    parameters : callable
+        Returns the number of free parameters of the fitted classifier.
+    shares : bool
+        Whether others that begin with the same network may share its fits.
+    network : classifier or None
+        The network that a refit begins with.
+    """
 
     estimator: Any
     table: pd.DataFrame | Floats
     parameters: Callable[[Any], float]
+    shares: bool = False
+    network: Any = None
+
+
+def sizes(contender: Contender, model: Any) -> tuple[float, float]:
+    """Return the free parameters of a fitted classifier, and the rows of the tables that define it.
+
+    The rows of a regression and of other classifiers have the parameters of all classes but one.
+    """
+    parameters = contender.parameters(model)
+    own = getattr(model, "model_", None)
+    rows = getattr(own, "rows_to_read", None)
+    return parameters, parameters / (len(model.classes_) - 1) if rows is None else float(rows)
 
 
 def choose(
@@ -70,8 +106,9 @@ def choose(
     data: Data,
     n_jobs: int | None,
     handle_missing: str | None = None,
+    time_limit: float | None = None,
 ) -> dict[str, Contender]:
-    """Return the classifiers by their names."""
+    """Return the classifiers by their names; searches of networks that are named end after ``time_limit``."""
     if isinstance(models, Mapping):
         if handle_missing is not None:
             raise TypeError("handle_missing= applies only to models given by name: set it in your own classifiers")
@@ -89,6 +126,8 @@ def choose(
     }
     for estimator in own.values():
         estimator.set_params(decimal=data.decimal)
+        if time_limit is not None and "time_limit" in estimator.get_params(deep=False):
+            estimator.set_params(time_limit=time_limit)
     if handle_missing is not None:
         others = []
         for label, estimator in own.items():
@@ -98,10 +137,13 @@ def choose(
                 estimator.set_params(handle_missing=handle_missing)
         if others:
             data.notes.append(f"{', '.join(others)} cannot learn by expectation maximisation and keep 'auto'")
-    own |= {refitted: RefittedClassifier(own[name]) for refitted, name in refits().items()} | {
-        smooth: AdditiveClassifier(own[name]) for smooth, name in smooths().items()
+    ready = {
+        name: Contender(estimator, data.frame, model_parameters, shares=name in refits().values())
+        for name, estimator in own.items()
     }
-    ready = {name: Contender(estimator, data.frame, model_parameters) for name, estimator in own.items()}
+    for lines, refit in ((refits(), RefittedClassifier), (smooths(), AdditiveClassifier)):
+        for line, name in lines.items():
+            ready[line] = Contender(refit(own[name]), data.frame, model_parameters, shares=True, network=own[name])
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
     for name, estimator in zip(OF_TREES, (_random_forest(columns, n_jobs), _gradient_boosting(columns)), strict=True):

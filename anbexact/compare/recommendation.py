@@ -19,9 +19,8 @@ class Recommendation(Displayed):
     """The simplest model whose log loss is within one standard error of the lowest.
 
     Differences of log loss are computed row by row, so their standard errors are those of paired samples. The
-    simplest model is the one with the fewest parameters; models whose number of parameters is unknown come last. A
-    network counts as simpler than its refits: if it is itself within one standard error, its refits are not
-    recommended, even those with fewer parameters.
+    simplest model is the one with the lowest number of parameters plus rows to read, that is, rows of the tables that
+    define it; models for which these are unknown come last.
 
     Attributes
     ----------
@@ -34,8 +33,8 @@ class Recommendation(Displayed):
     difference, difference_se : float
         Log loss of the recommended model minus that of the best, with its standard error; 0 if they are the same
         model.
-    parameters, fit_seconds : float
-        Those of the recommended model; NaN if the number of parameters is unknown.
+    parameters, rows_to_read, fit_seconds : float
+        Those of the recommended model; NaN if they are unknown.
     others : tuple of str
         The other models within one standard error of the best, the lowest log loss first.
     """
@@ -47,12 +46,15 @@ class Recommendation(Displayed):
     difference: float
     difference_se: float
     parameters: float
+    rows_to_read: float
     fit_seconds: float
     others: tuple[str, ...]
 
     def __str__(self) -> str:
         own = f"log loss {self.log_loss:.4f} ± {self.log_loss_se:.4f}"
-        size = "" if isnan(self.parameters) else f", {self.parameters:,.0f} parameters"
+        size = (
+            "" if isnan(self.parameters) else f", {self.parameters:,.0f} parameters in {self.rows_to_read:,.0f} rows"
+        )
         costs = f"{own}{size}, {self.fit_seconds:.3f} s to fit"
         if self.model == BASELINE:
             return (
@@ -85,27 +87,21 @@ class Comparison(DisplayedFrame):
         found: Recommendation | None = getattr(self, "_recommended", None)
         return found
 
-    def with_recommendation(
-        self, losses: Mapping[str, Losses], networks: Mapping[str, str] | None = None
-    ) -> Comparison:
+    def with_recommendation(self, losses: Mapping[str, Losses]) -> Comparison:
         """Return this comparison, with the model that these losses recommend; see :func:`recommend`."""
-        self._recommended = recommend(self, losses, networks)
+        self._recommended = recommend(self, losses)
         return self
 
 
-def recommend(
-    frame: pd.DataFrame, losses: Mapping[str, Losses], networks: Mapping[str, str] | None = None
-) -> Recommendation | None:
+def recommend(frame: pd.DataFrame, losses: Mapping[str, Losses]) -> Recommendation | None:
     """Return which model to use; None if none has a finite log loss.
 
     Parameters
     ----------
     frame : DataFrame
-        The measurements; its ``parameters`` and ``fit_seconds`` are used.
+        The measurements; its ``parameters``, ``rows_to_read`` and ``fit_seconds`` are used.
     losses : mapping of model to Losses
         Losses of the same rows in the same order.
-    networks : mapping of model to model, optional
-        The networks that refits come from.
     """
     means = {name: mean_with_error(of.values, of.weights) for name, of in losses.items()}
     means = {name: pair for name, pair in means.items() if isfinite(pair[0])}
@@ -118,19 +114,21 @@ def recommend(
     close = [name for name, (difference, error) in differences.items() if difference <= error]
     close.sort(key=lambda name: means[name][0])
     parameters: dict[Any, float] = frame["parameters"].to_dict()
+    rows: dict[Any, float] = frame["rows_to_read"].to_dict()
     seconds: dict[Any, float] = frame["fit_seconds"].to_dict()
 
     def size(name: str) -> tuple[float, float]:
-        return inf if isnan(parameters[name]) else parameters[name], means[name][0]
+        total = parameters[name] + rows[name]
+        return inf if isnan(total) else total, means[name][0]
 
-    networks = networks or {}
-    chosen = min((name for name in close if networks.get(name) not in close), key=size)
+    chosen = min(close, key=size)
     return Recommendation(
         chosen,
         best,
         *means[chosen],
         *differences[chosen],
         parameters[chosen],
+        rows[chosen],
         seconds[chosen],
         tuple(name for name in close if name != chosen),
     )

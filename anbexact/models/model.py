@@ -81,6 +81,11 @@ class Model(ABC):
         """Number of free parameters; of smooth shapes, their effective degrees of freedom."""
         return float(self.n_parameters)
 
+    @property
+    def rows_to_read(self) -> float:
+        """Number of rows of the tables that define the model: ``n_parameters`` with all classes but one in a row."""
+        return self.n_parameters / max(len(self.vocabulary.classes) - 1, 1)
+
     @abstractmethod
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return ln P(c | observed cells), shape (rows, classes), in nats per row.

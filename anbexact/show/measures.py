@@ -13,24 +13,34 @@ if TYPE_CHECKING:
 
 
 class Measure(NamedTuple):
-    """A column of a comparison: its heading, the number of decimals, and the function that returns the best value.
+    """A column of a comparison.
 
-    ``best`` is None if no value is better than another.
+    Attributes
+    ----------
+    heading : str
+    digits : int
+        The number of decimals.
+    width : int
+        The width that its numbers need as a rule.
+    best : callable or None
+        Returns the best value; None if no value is better than another.
     """
 
     heading: str
     digits: int
+    width: int
     best: Callable[[list[float]], float] | None = None
 
 
 MEASURES = {
-    "accuracy": Measure("accuracy", 4, max),
-    "cll": Measure("CLL", 1, max),
-    "log_loss": Measure("log loss", 4, min),
-    "brier": Measure("Brier", 4, min),
-    "calibration_error": Measure("ECE", 4, min),
-    "parameters": Measure("parameters", 0),
-    "fit_seconds": Measure("fit s", 3),
+    "accuracy": Measure("accuracy", 4, 15, max),
+    "cll": Measure("CLL", 1, 10, max),
+    "log_loss": Measure("log loss", 4, 8, min),
+    "brier": Measure("Brier", 4, 6, min),
+    "calibration_error": Measure("ECE", 4, 6, min),
+    "parameters": Measure("parameters", 0, 10),
+    "rows_to_read": Measure("rows", 0, 7),
+    "fit_seconds": Measure("fit s", 3, 7),
 }
 """The columns that are shown, by their names in the frame of a comparison."""
 
@@ -59,7 +69,7 @@ def measured_rows(
     judged = frame.drop(BASELINE, errors="ignore")
     best = {}
     for name in names:
-        _, digits, choose = MEASURES[name]
+        _, digits, _, choose = MEASURES[name]
         values = judged[name].dropna().tolist()
         best[name] = number(choose(values), digits) if choose and values else ""
     for model, measured in frame.iterrows():

@@ -165,7 +165,7 @@ class TestMemoryRunsOut:
             raise error
 
         monkeypatch.setattr("anbexact.cli.predict.run", fail)
-        monkeypatch.setattr("anbexact.cli.fit.learn", fail)
+        monkeypatch.setattr("anbexact.cli.fitting.learn", fail)
         for command in (["fit", "monks.csv", "--class", "monk"],):
             assert main(command) == 1
             assert "memory ran out: pass fewer rows or columns" in capsys.readouterr().err

@@ -277,7 +277,8 @@ def test_the_command_line_and_comparisons_know_it(tmp_path, capsys):
     X.assign(c=[f"class {k}" for k in y]).to_csv(path, index=False)
     main(["fit", str(path), "--class", "c", "--model", "nb", "--ess", "1", "--missing", "em", "-o", f"{path}.json"])
     printed = capsys.readouterr().out
-    assert "60 rows to learn from" in printed
+    assert "rows.csv: 60 rows, " in printed
+    assert "to learn from" not in printed
     assert "expectation maximisation over" in printed
     assert anbexact.load(f"{path}.json").em_.converged
     frame = anbexact.compare(X, y, folds=2, models=["NB", "AODE"], handle_missing="em", refit=False)

@@ -346,6 +346,23 @@ class TestFit:
         assert again.get_params(deep=False)["smooth"] == "auto"
         assert again.logit_.refitted.fit.converged
 
+    @pytest.mark.parametrize("missing", ["auto", "own_state"])
+    def test_folds_know_states_that_their_rows_lack(self, missing):
+        X, y = frames(120)
+        X = X.assign(d=pd.Categorical(np.where(np.arange(120) % 3 > 0, "often", "rare")), a=X["a"].astype(float))
+        X.loc[::7, "a"] = np.nan
+        part = np.arange(len(y)) % 3 > 0
+        for member in (
+            TANClassifier(handle_missing=missing),
+            AdditiveClassifier(TANClassifier(handle_missing=missing)),
+        ):
+            whole = clone(member).fit(X, y)
+            again = SharedFits(X[part], y[part], None).fitted_again(whole)
+            for name in ("a", "b", "d"):
+                assert again.vocabulary_.states[name] == whole.vocabulary_.states[name]
+            hidden = again.reader_.codes(X[~part & X["a"].notna()]) < 0
+            assert not hidden.any()
+
     def test_the_prior_of_a_refit_is_chosen_again_in_folds(self):
         X, y = frames()
         part = np.arange(len(y)) % 3 > 0

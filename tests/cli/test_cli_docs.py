@@ -121,7 +121,7 @@ def run(line, classes):
 
 def scripts():
     """Return the commands of every text that has some, in their order; the help texts are one text."""
-    order = ["anbexact.cli", *(module.__name__ for module in COMMANDS)]
+    order = ["anbexact.cli", *(f"anbexact.cli.{name}" for name in COMMANDS)]
     found = {}
     for where, text in texts().items():
         module = where.partition(",")[0]
@@ -150,7 +150,6 @@ def workplace(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(webbrowser, "open", lambda *_: True)
     monkeypatch.setattr(compare, "FOLDS", 2)
-    monkeypatch.setattr(compare, "DEMO_FOLDS", 2)
 
 
 def write_shown_files(where):

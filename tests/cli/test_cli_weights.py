@@ -37,7 +37,7 @@ def run(capsys, *args):
 def test_fit_learns_from_the_rows_counted(capsys):
     code, out, err = run(capsys, "fit", "counts.csv", "--class", "ill", "--counts", "Freq", "-o", "m.json")
     assert (code, err) == (0, "")
-    assert "counts.csv: 89 rows to learn from, counted by Freq, 2 features" in out
+    assert "counts.csv: 89 rows, counted by Freq, 2 features" in out
     run(capsys, "fit", "rows.csv", "--class", "ill", "-o", "plain.json")
     X = ROWS.drop(columns="ill")
     assert np.array_equal(anbexact.load("m.json").predict_proba(X), anbexact.load("plain.json").predict_proba(X))

@@ -43,6 +43,7 @@ from anbexact.classifiers import (
     PrunedNaiveBayesClassifier,
 )
 from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
+from anbexact.compare.budget import Budget
 from anbexact.compare.folds import prepare
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.models import known_names, model_parameters, refits, rivals, smooths
@@ -320,11 +321,11 @@ def test_calibration_error_at_its_ends():
 @pytest.mark.slow
 def test_one_row_per_model_and_plain_columns():
     X, y = load_monks(1)
-    seen = []
-    frame = compare(X, y, folds=3, progress=lambda phase, fraction: seen.append((phase, fraction)))
-    refits = {name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "C2G", "kDB", "ANB")}
-    lines = [line for name in MODELS for line in (name, refits.get(name)) if line]
-    assert list(frame.index) == lines
+    seen, networks = [], ["NB", "TAN", "FAN", "C2G", "kDB", "ANB"]
+    models = [*networks, "AODE", "logistic regression", "class frequencies"]
+    frame = compare(X, y, folds=3, models=models, progress=lambda phase, fraction: seen.append((phase, fraction)))
+    refits = {name: f"{name} refitted" for name in networks}
+    assert list(frame.index) == [line for name in models for line in (name, refits.get(name)) if line]
     assert tuple(frame.columns) == COLUMNS
     assert frame.index.name == "model"
     assert frame.attrs == {"folds": 3, "rows": 432, "notes": [], "refits": refits}
@@ -337,12 +338,93 @@ def test_one_row_per_model_and_plain_columns():
     assert seen[0] == ("NB, fold 1 of 3", 0.0)
     assert seen[1][0] == "NB refitted, fold 1 of 3"
     assert seen[-1][1] == 1.0
-    again = compare(X, y, folds=3, n_jobs=1)
+    again = compare(X, y, folds=3, models=models, n_jobs=1)
     pd.testing.assert_frame_equal(frame[KEPT], again[KEPT], check_exact=True)
     plain = compare(X, y, folds=3, models=["NB", "ANB"], refit=False)
     assert list(plain.index) == ["NB", "ANB"]
     assert plain.attrs["refits"] == {}
     pd.testing.assert_frame_equal(frame.loc[["NB", "ANB"], KEPT], plain[KEPT], check_exact=True)
+
+
+def test_each_model_is_told_as_soon_as_it_is_known():
+    X, y = load_monks(1)
+    seen = []
+    frame = compare(X, y, folds=2, models=["class frequencies", "NB", "TAN"], each=seen.append)
+    names = ["class frequencies", "NB", "NB refitted", "TAN", "TAN refitted"]
+    assert [list(part.index) for part in seen] == [names[:1], names[:3], names]
+    pd.testing.assert_frame_equal(seen[-1][KEPT], frame[KEPT], check_exact=True)
+
+
+def test_the_default_models_begin_with_the_quick_ones():
+    assert MODELS[:3] == ("class frequencies", "NB", "logistic regression")
+    assert {"NB smooth", "TAN smooth", "gradient boosting", "random forest"} < set(MODELS)
+    assert MODELS[-1] == "pool"
+
+
+class TestBudget:
+    """A model that would not end in time is left out; what follows is tried."""
+
+    def test_with_a_clock_by_hand(self, monkeypatch):
+        X, y = load_monks(1)
+        spent = {"now": 0.0}
+        monkeypatch.setattr(Budget, "left", property(lambda self: max(self.limit - spent["now"], 0.0)))
+        real = NaiveBayesClassifier.predict_proba
+
+        def slow(self, X):
+            spent["now"] += 10.0
+            return real(self, X)
+
+        monkeypatch.setattr(NaiveBayesClassifier, "predict_proba", slow)
+        models = ["class frequencies", "NB", "TAN"]
+        done = compare(X, y, folds=2, models=models, refit=False, time_limit=100)
+        assert list(done.index) == models
+        spent["now"] = 0.0
+        cut = compare(X, y, folds=4, models=models, refit=False, time_limit=25)
+        assert list(cut.index) == ["class frequencies"]
+        assert cut.attrs["notes"] == [
+            "NB is left out: nothing was left of the time limit of 25 s",
+            "TAN is left out: nothing was left of the time limit of 25 s",
+        ]
+
+    def test_a_fold_that_would_end_too_late_is_not_begun(self):
+        budget = Budget(1e6)
+        assert budget.refusal("a") == ""
+        budget.took("a", 2e6)
+        assert budget.refusal("a").startswith("a fold takes about 2e+06 s, and ")
+        assert budget.refusal("b", expected=3e6).startswith("a fold takes about 3e+06 s, and ")
+        assert Budget().refusal("a", expected=1e300) == ""
+
+    @pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
+    def test_refuses(self, limit):
+        with pytest.raises(ValueError, match="time_limit must be a number of seconds above 0, or None"):
+            compare(*load_monks(1), models=["NB"], time_limit=limit)
+
+
+def test_a_network_is_learned_once_per_fold(monkeypatch):
+    X, y = load_monks(1)
+    learned = []
+    real = TANClassifier.fit
+
+    def fit(self, X, y, **of_rows):
+        learned.append(X.shape)
+        return real(self, X, y, **of_rows)
+
+    monkeypatch.setattr(TANClassifier, "fit", fit)
+    named = ["TAN", "TAN refitted", "TAN smooth"]
+    frame = compare(X, y, folds=2, models=named)
+    assert learned.count((216, 6)) == 2  # others are of fewer columns, so that kernels are compiled
+    alone = compare(X, y, folds=2, models=["TAN smooth"])
+    pd.testing.assert_series_equal(frame.loc["TAN smooth", KEPT], alone.loc["TAN smooth", KEPT], check_exact=True)
+
+
+def test_rows_to_read_by_hand():
+    X, y = load_monks(1)
+    frame = compare(X, y, folds=2, models=["NB", "NB refitted", "class frequencies", "logistic regression"])
+    arities = [X[name].nunique() for name in X]
+    assert frame.loc["NB", "rows_to_read"] == 1 + 2 * len(arities)
+    for name in ("NB refitted", "logistic regression"):
+        assert frame.loc[name, "rows_to_read"] == 1 + sum(arity - 1 for arity in arities)
+    assert frame.loc["class frequencies", "rows_to_read"] == 1
 
 
 @pytest.mark.slow
@@ -672,7 +754,7 @@ def test_too_large_search_is_a_line_of_its_own(monkeypatch):
 def test_really_too_large(monkeypatch):
     monkeypatch.setattr(plan, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
-    frame = compare(rng.integers(0, 2, (40, 60)), rng.integers(0, 2, 40), folds=2)
+    frame = compare(rng.integers(0, 2, (40, 60)), rng.integers(0, 2, 40), folds=2, models=["NB", "TAN", "ANB"])
     refused = ["ANB", "ANB refitted"]
     assert frame.loc[refused].isna().all(axis=None)
     assert frame.drop(index=refused).notna().all(axis=None)

@@ -13,12 +13,12 @@ from anbexact.compare.recommendation import recommend
 from anbexact.datasets import load_iris, load_monks
 
 
-def made(losses, parameters, weights=None, networks=None):
+def made(losses, parameters, weights=None, rows=0.0):
     n = len(next(iter(losses.values())))
     weights = np.ones(n) if weights is None else np.array(weights, dtype=float)
-    frame = pd.DataFrame({"parameters": parameters, "fit_seconds": 0.5}, index=list(losses))
+    frame = pd.DataFrame({"parameters": parameters, "rows_to_read": rows, "fit_seconds": 0.5}, index=list(losses))
     of_rows = {name: Losses(np.array(of, dtype=float), weights) for name, of in losses.items()}
-    return recommend(frame, of_rows, networks)
+    return recommend(frame, of_rows)
 
 
 def test_standard_error_by_hand():
@@ -49,18 +49,12 @@ def test_the_best_where_nothing_simpler_is_close():
     assert "No other model" in str(made({"best": [0.1, 0.2], "far": [0.5, 0.6]}, [5, 1]))
 
 
-@pytest.mark.parametrize(
-    ("network", "recommended"),
-    [
-        ([0.3, 0.1, 0.2, 0.5], "network"),  # within one standard error: simpler than its refit
-        ([0.7, 0.8, 0.9, 0.9], "refit"),
-    ],
-)
-def test_a_network_is_simpler_than_its_refit(network, recommended):
-    losses = {"network": network, "refit": [0.1, 0.2, 0.3, 0.4], "other": [0.9, 0.9, 0.9, 0.9]}
-    assert made(losses, [50, 2, 1]).model == "refit"
-    found = made(losses, [50, 2, 1], networks={"refit": "network", "other smooth": "other"})
-    assert (found.model, found.best) == (recommended, "refit")
+@pytest.mark.parametrize(("rows", "simplest"), [([0, 0, 0], "few"), ([4, 40, 1], "tables"), ([nan, 40, 1], "few")])
+def test_what_is_simple_are_few_parameters_in_few_rows_whatever_their_names(rows, simplest):
+    close = {"tables": [0.3, 0.1, 0.2, 0.5], "few": [0.1, 0.2, 0.3, 0.4], "far": [0.9, 0.9, 0.9, 0.9]}
+    found = made(close, [9, 5, 1], rows=rows)
+    assert found.model == simplest
+    assert str(found).count("5 parameters in 40 rows") == (simplest == "few" and rows[1] == 40)
 
 
 def test_class_frequencies_warn():

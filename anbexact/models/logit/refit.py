@@ -125,7 +125,7 @@ class Refit(ByFields):
             found.append(f"{name}: {c}={vocabulary.states[c][class_code]} -> {end}")
         return found
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the facts that only some kinds of refits have; here there are none."""
         return {}
 

@@ -325,6 +325,11 @@ class TableNetwork(Network):
         return sum(table.values.size - table.values[0].size for table in self.tables.values())
 
     @property
+    def rows_to_read(self) -> float:
+        """Number of rows of the conditional tables: Σ_v q_v, with q_v joint states of the parents."""
+        return float(sum(table.values[0].size for table in self.tables.values()))
+
+    @property
     def families(self) -> Tables:
         """The conditional tables."""
         return self.tables

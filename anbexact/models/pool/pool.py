@@ -109,6 +109,11 @@ class Pool(Model):
         of_members = sum(member.model.degrees_of_freedom for member in self.members)
         return of_members + len(self.members) + len(self.biases) - 1
 
+    @property
+    def rows_to_read(self) -> float:
+        """Rows of the tables of all members."""
+        return sum(member.model.rows_to_read for member in self.members)
+
     def codes(self, reader: Reader, X: Any) -> CodeArray:  # members have readers of their own
         """Return the codes of the rows of a frame in the states of every member."""
         return np.concatenate([member.codes(X) for member in self.members])

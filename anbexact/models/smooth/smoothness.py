@@ -596,5 +596,5 @@ def _feature(term: SmoothTerm, counts: Floats) -> Floats:
         place = np.cumsum(own) - own / 2
         middle = np.bincount(groups, own * place) / np.bincount(groups, own)
         for k, class_logs in enumerate(logs[: merged.ordered].T):
-            found[: axis.ordered, k] = np.interp(place, middle, class_logs)
+            found[: axis.ordered, k] = np.interp(place, middle, class_logs, period=own.sum() if axis.cyclic else None)
     return found

@@ -10,11 +10,11 @@ import numpy as np
 from anbexact.explanations.local import LocalExplanations
 from anbexact.explanations.reasons import Reasons
 from anbexact.models.network.explanation import Explanation, Explanations
-from anbexact.models.network.explanation_text import REMARK, cell_text, factor_text, odds_end, weight_text
+from anbexact.models.network.explanation_text import REMARK, cell_text, odds_end, weight_text
 from anbexact.show.notebook.by_type import html
 from anbexact.show.notebook.fragments import folded, fragment, note, paragraph
 from anbexact.show.svg.markup import Markup, element, joined, shortened_apart
-from anbexact.show.svg.tables import Cell, html_table, name_cell, number, signed_bar
+from anbexact.show.svg.tables import Cell, html_table, name_cell, number, odds_text, signed_bar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,8 @@ MOST_REASONS = 20
 """Most sufficient reasons that are shown."""
 MOST_IN_HEADING = 24
 """Most characters of a class in the heading of a column."""
+MOST_NATS = 700.0
+"""Log odds from which on the odds are infinite for a reader."""
 
 
 @html.register
@@ -85,10 +87,9 @@ def shapley_table(local: LocalExplanations, t: int) -> Markup:
         terms.append(("because cells are missing", float(local.hidden[t])))
     most = max((abs(nats) for _, nats in terms), default=1.0) or 1.0
     rows: list[list[object]] = [
-        [name_cell(text, 90), number(nats), Cell(signed_bar(nats, most)), f"× {factor_text(nats)}"]
-        for text, nats in terms
+        [name_cell(text, 90), number(nats), Cell(signed_bar(nats, most)), f"× {_odds(nats)}"] for text, nats in terms
     ]
-    last: list[object] = ["sum", number(float(local.log_odds[t])), "", f"= {factor_text(float(local.log_odds[t]))}"]
+    last: list[object] = ["sum", number(float(local.log_odds[t])), "", f"= {_odds(float(local.log_odds[t]))}"]
     table = html_table(["feature", "Shapley value", "", "odds"], rows, last=last)
     return joined([paragraph(element("strong", shapley_headline(local, t))), table])
 
@@ -136,14 +137,14 @@ def explanation_table(explanation: Explanation) -> Markup:
             [
                 f"{len(rest)} weaker term{'s' * (len(rest) > 1)}",
                 Cell(signed_bar(total, most)),
-                f"× {factor_text(total)}",
+                f"× {_odds(total)}",
                 *blank,
             ]
         )
     last = [
         f"odds of {explanation.label} against {explanation.against}",
         "",
-        f"= {factor_text(explanation.log_odds)}",
+        f"= {_odds(explanation.log_odds)}",
     ]
     parts = [
         paragraph(element("strong", headline(explanation))),
@@ -162,7 +163,7 @@ def _line(term: pd.Series, most: float, counted: bool, credible: bool) -> list[o
     cells: list[object] = [
         name_cell(text, 90),
         Cell(signed_bar(term["nats"], most, term["low"], term["high"])),
-        f"× {factor_text(term['nats'])}",
+        f"× {_odds(term['nats'])}",
     ]
     if credible:
         known = not math.isnan(term["low"])
@@ -171,3 +172,8 @@ def _line(term: pd.Series, most: float, counted: bool, credible: bool) -> list[o
         for count, of in (("rows", "of"), ("rows_against", "of_against")):
             cells.append("" if math.isnan(term[of]) else f"{weight_text(term[count])} of {weight_text(term[of])}")
     return cells
+
+
+def _odds(nats: float) -> str:
+    """Return exp(nats) as text; "∞" if it is too large for a number."""
+    return odds_text(math.exp(nats) if nats < MOST_NATS else math.inf)

@@ -10,15 +10,22 @@ import numpy.typing as npt
 
 from anbexact.classifiers import NaiveBayesClassifier
 from anbexact.models.network.explanation_text import value_text
-from anbexact.show.report.text import MOST_LINES, TABLE_WIDTH, print_cells, print_wrapped
+from anbexact.show.report.lines import print_cells, print_wrapped
+from anbexact.show.report.text import MOST_LINES, TABLE_WIDTH
 from anbexact.tables.vocabulary import is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.classifiers import NetworkClassifier
+    from anbexact.classifiers import DiscreteClassifier
     from anbexact.models.network.explanation import Explanation
     from anbexact.models.structure import Structure
+
+
+def _structure(classifier: DiscreteClassifier) -> Structure | None:
+    """Return the structure of what a classifier has learned; None if it is not a network, or a refit of one."""
+    learned = classifier.model_.learned
+    return None if learned is None else learned.structure
 
 
 class Query:
@@ -29,8 +36,8 @@ class Query:
 
     Parameters
     ----------
-    classifier : NetworkClassifier
-        Not fitted; it learns from the other rows.
+    classifier : DiscreteClassifier
+        Not fitted; it learns from the other rows. It must have ``explain``.
     X, y : DataFrame and Series
         All rows.
     left_out : (rows,) integers
@@ -43,7 +50,7 @@ class Query:
 
     def __init__(
         self,
-        classifier: NetworkClassifier,
+        classifier: Any,
         X: pd.DataFrame,
         y: pd.Series[Any],
         left_out: npt.NDArray[np.intp],
@@ -66,7 +73,7 @@ class Query:
         self.naive = naive.classes_.tolist()[int(by_naive[place].argmax())], float(by_naive[place].max())
         self.truth = y.iloc[self.row]
         self.classes = classifier.classes_.tolist()
-        self.structure = classifier.structure_
+        self.structure = _structure(classifier)
         of_row = X.iloc[[self.row]]
         self.explanation: Explanation = classifier.explain(of_row)[0]
         known_cells = dict(
@@ -109,17 +116,20 @@ class Query:
             },
         }
 
-    def print(self, of_all: Structure) -> None:
+    def print(self, of_all: DiscreteClassifier) -> None:
         """Print the row, posteriors under more and more evidence, and the explanation.
 
-        ``of_all`` is the structure that was learned from all rows.
+        ``of_all`` was learned from all rows.
         """
-        same = dict(self.structure.parents) == dict(of_all.parents)
+        structure, arcs = _structure(of_all), ""
+        if self.structure is not None and structure is not None:
+            same = dict(self.structure.parents) == dict(structure.parents)
+            arcs = " Its arcs are the same as above." if same else " Its arcs differ from those above."
         print_wrapped(
             f"One row in detail: row {self.row}, one of {self.rows_left_out:,} rows that are held out while the "
-            f"network is learned again from the other {self.rows_learned:,}"
+            f"model is learned again from the other {self.rows_learned:,}"
             + (". On this row, it differs most from naive Bayes." if self.differs else ".")
-            + (" Its arcs are the same as above." if same else " Its arcs differ from those above."),
+            + arcs,
             width=TABLE_WIDTH,
         )
         hidden = f"; and {len(self.shown) - MOST_LINES} more" if len(self.shown) > MOST_LINES else ""

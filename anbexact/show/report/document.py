@@ -13,7 +13,7 @@ from anbexact._runtime.units import number_text
 from anbexact.show.svg.charts import Chart, matrix_table
 from anbexact.show.svg.markup import UNPRINTABLE, Markup, element, joined
 from anbexact.show.svg.network import figure
-from anbexact.show.svg.tables import Cell, html_table, name_cell, number, share_bar, signed_bar
+from anbexact.show.svg.tables import Cell, html_table, name_cell, number, odds_text, share_bar, signed_bar
 
 
 def markdown_text(value: object) -> str:
@@ -123,6 +123,8 @@ class Column:
         ``"share"`` for a bar from the left, ``"signed"`` for one from the middle, empty for none.
     most : int
         Most characters of a text that a page shows.
+    significant : bool
+        Whether ``digits`` are significant digits.
     """
 
     key: str
@@ -130,11 +132,14 @@ class Column:
     digits: int | None = None
     bar: str = ""
     most: int = 60
+    significant: bool = False
 
     def text(self, value: Any) -> str:
         """Return a value as text."""
         if self.digits is None:
             return "" if value is None else str(value)
+        if self.significant and value is not None:
+            return odds_text(float(value))
         return number(math.nan if value is None else float(value), self.digits)
 
 

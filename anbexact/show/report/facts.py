@@ -17,7 +17,8 @@ from anbexact.models.network.network import Network
 from anbexact.models.smooth.terms import strengths_text
 from anbexact.models.structure import Structure
 from anbexact.scores import Universal
-from anbexact.show.report.text import MOST_LINES, print_cells, print_wrapped
+from anbexact.show.report.lines import print_cells, print_wrapped
+from anbexact.show.report.text import MOST_LINES
 from anbexact.tables.cuts import Cuts, cut_texts
 from anbexact.tables.vocabulary import Vocabulary
 

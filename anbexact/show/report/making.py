@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import counted
 from anbexact.classifiers import DiscreteClassifier
@@ -18,8 +19,9 @@ from anbexact.explanations.decisions import Costs, costs_given
 from anbexact.files.atomic import write_atomically
 from anbexact.show.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.show.report.evidence_panel import panel_or_reason
-from anbexact.show.report.page.page import page
+from anbexact.show.report.page.page import PANEL_SCRIPTS, page
 from anbexact.show.report.plain import plain_values
+from anbexact.show.report.plain_intervals import spoken_intervals, with_spoken_intervals
 from anbexact.show.report.sections.decisions import decisions_section
 from anbexact.show.report.sections.features import cases_section, features_section
 from anbexact.show.report.sections.limits import limits_section, warnings_of
@@ -38,6 +40,12 @@ PANEL_BYTES = 900_000
 """Most bytes that the tables of a panel may take within a report; ``anbexact panel`` writes pages for larger ones."""
 
 
+TIME_LIMIT = 15.0
+"""Default number of seconds for a report; ``anbexact report`` takes some more to read classifier and table."""
+LEAST_SHARE = 0.3
+"""Share of the time limit that the cross-validation has in any case."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How a report is made.
@@ -48,6 +56,8 @@ class Settings:
         Names of the rivals that are cross-validated, too.
     folds : int or None
         Number of folds; None for no cross-validation.
+    time_limit : float or None
+        Seconds for the report, of which the cross-validation has what the other sections leave; None for no limit.
     seed : int
         Seed of the folds.
     command : str
@@ -62,6 +72,7 @@ class Settings:
 
     models: tuple[str, ...] = ()
     folds: int | None = 5
+    time_limit: float | None = TIME_LIMIT
     seed: int = 0
     command: str = ""
     progress: Progress | None = None
@@ -77,24 +88,30 @@ class Report:
     ----------
     document : Document
         Its sections.
+    spoken : mapping of str to str
+        What intervals are called on a page, by their names as states.
     """
 
     document: Document
+    spoken: Mapping[str, str] = field(default_factory=dict)
 
     def to_html(self) -> str:
         """Return the report as one HTML page that needs no other file and no network."""
         sections = [
-            (section.key, section.title, joined((block.html() for block in section.blocks), "\n"))
+            (section.key, section.title, self._spoken(joined((block.html() for block in section.blocks), "\n")))
             for section in self.document.sections
         ]
         with_panel = any(
             isinstance(block, PanelBlock) for section in self.document.sections for block in section.blocks
         )
-        return page(self.document.title, sections, with_panel=with_panel)
+        return page(self.document.title, sections, scripts=PANEL_SCRIPTS if with_panel else ())
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, without pictures and without the panel."""
-        return self.document.markdown()
+        return with_spoken_intervals(self.document.markdown(), self.spoken, markdown=True)
+
+    def _spoken(self, content: Markup) -> Markup:
+        return Markup(with_spoken_intervals(content, self.spoken))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the report says as values for JSON, by section and table."""
@@ -151,6 +168,7 @@ def report(
     sample_weight: Any = None,
     models: Iterable[str] = (),
     folds: int | None = 5,
+    time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     stability: bool = False,
@@ -172,8 +190,11 @@ def report(
     models : names, optional
         Rivals that are cross-validated with the classifier, by the names of :func:`anbexact.compare.compare`.
     folds : int or None, default 5
-        Folds of the cross-validation, in which the classifier is learned again; None leaves it out. It takes by far
-        the longest of all sections.
+        Folds of the cross-validation, in which the classifier is learned again; None leaves it out.
+    time_limit : float or None, default 15
+        Seconds for the report. The cross-validation, which takes by far the longest, has what the other sections
+        leave; if that is not enough for all folds, the report has those that are finished, and says so. None: no
+        limit.
     seed : int, default 0
         Seed of the folds.
     progress : callable, optional
@@ -218,10 +239,11 @@ def report(
     own = {"sample_weight": sample_weight, "costs": costs, "utilities": utilities}
     said |= {name: name for name, value in own.items() if value is not None}
     said |= {"reject": "" if reject is None else f"{reject:g}", "folds": repr(folds), "seed": repr(seed)}
+    said |= {"time_limit": "" if time_limit == TIME_LIMIT else repr(time_limit)}
     command = _call(type(classifier).__name__, {name: value for name, value in said.items() if value})
     subject = Subject.of(classifier, X, y, sample_weight)
     decided = costs_given(subject.classes, costs, utilities, reject)
-    return make_report(subject, Settings(named, folds, seed, command, progress, stability, decided))
+    return make_report(subject, Settings(named, folds, time_limit, seed, command, progress, stability, decided))
 
 
 def _call(name: str, given: Mapping[str, str]) -> str:
@@ -235,29 +257,34 @@ def _call(name: str, given: Mapping[str, str]) -> str:
 
 def make_report(subject: Subject, settings: Settings) -> Report:
     """Return the report on a classifier and rows; see :func:`report`."""
-    validation, reason = None, "" if settings.folds is None else obstacle(subject)
+    deadline, validation = Deadline(settings.time_limit), None
+    data, network, pool = rows_section(subject), network_section(subject), pool_section(subject)
+    told = [features_section(subject), shapes_section(subject), cases_section(subject)]
+    told += [_panel(subject.classifier, settings.costs), arcs_section(subject)]
+    told.append(stability_section(subject) if settings.stability else None)
+    reason = "" if settings.folds is None else obstacle(subject)
     if settings.folds is not None and not reason:
-        validation = validate(subject, settings.folds, settings.seed, settings.models, settings.progress)
+        limit = settings.time_limit
+        left = None if limit is None else max(deadline.left, LEAST_SHARE * limit)
+        validation = validate(subject, settings.folds, settings.seed, settings.models, settings.progress, left)
     sections = [
         _summary(subject, validation),
-        rows_section(subject),
-        network_section(subject),
+        data,
+        network,
         performance_section(validation, reason),
-        pool_section(subject),
+        pool,
         refit_section(validation),
         decisions_section(subject, validation, settings.costs),
-        features_section(subject),
-        shapes_section(subject),
-        cases_section(subject),
-        _panel(subject.classifier, settings.costs),
-        arcs_section(subject),
-        stability_section(subject) if settings.stability else None,
+        *told,
         limits_section(subject, validation),
         reproduce_section(subject, settings.command, settings.folds if validation else None, settings.seed),
     ]
     title = f"{subject.class_name}: {subject.title}"
     about = {"class": subject.class_name, "classes": subject.classes, "rows": len(subject.X), "model": subject.name}
-    return Report(Document(title, [section for section in sections if section is not None], about))
+    model: Any = subject.classifier.model_
+    models = [model, model.learned, *(member.model for member in getattr(model, "members", ()))]
+    spoken = spoken_intervals(of for of in models if of is not None)
+    return Report(Document(title, [section for section in sections if section is not None], about), spoken)
 
 
 def _summary(subject: Subject, validation: Validation | None) -> Section:

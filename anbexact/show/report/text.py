@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-import textwrap
+import sys
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anbexact.show.measures import MEASURES, measured_rows
+from anbexact.show.report.lines import print_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-WIDTH = 118
-"""Characters in a line."""
-TABLE_WIDTH = 100
+TABLE_WIDTH = 110
 """Characters in a line of the comparison."""
 MOST_LINES = 10
 """Lines that are printed of a structure or an explanation, and cells of a row."""
-
-
-def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
-    """Print a text in lines of a width, all but the first indented by two more characters."""
-    print(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent + "  "))
 
 
 def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
@@ -45,19 +39,36 @@ def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
     print("  network when its parents are known (conditional mutual information), nats per row")
 
 
-def print_comparison(frame: pd.DataFrame) -> None:
-    """Print the comparison, the best of every measure starred (the baseline apart), and how to read it."""
-    cells = [["", *(measure.heading for measure in MEASURES.values())]]
-    for model, measured in measured_rows(frame, [*MEASURES], _number):
-        cells.append([str(model), *(cell.text + ("*" if cell.best else " ") for cell in measured)])
-    widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
-    for line in cells:
-        end = " " if line is cells[0] else ""
-        print_cells(line[0], [text + end for text in line[1:]], widths)
-    print("* best; ± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss:")
-    print("  minus CLL per row, lower is better; Brier: summed over classes, 0 to 2; ECE: expected calibration")
-    print("  error, how far the predicted probabilities are from the shares of right answers, in 10 bins")
-    print("parameters: free probabilities, or coefficients; fit s: seconds to learn; both means over folds")
+class ComparisonTable:
+    """The table of a comparison, whose lines are printed as they become known.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The models that may follow, which determine the width of the first column.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._widths = [max(map(len, names)), *(max(len(of.heading), of.width) for of in MEASURES.values())]
+        self._printed = 0
+
+    def show(self, frame: pd.DataFrame) -> None:
+        """Print the lines that are new since the last call, and the headings before the first."""
+        if not self._printed:
+            print_cells("", [measure.heading for measure in MEASURES.values()], self._widths)
+        for model, measured in list(measured_rows(frame, [*MEASURES], _number))[self._printed :]:
+            print_cells(str(model), [cell.text for cell in measured], self._widths)
+        self._printed = len(frame)
+        sys.stdout.flush()
+
+
+def print_legend(frame: pd.DataFrame) -> None:
+    """Print what the columns of a comparison mean."""
+    print("± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss: minus CLL")
+    print("  per row, lower is better; Brier: summed over classes, 0 to 2; ECE: expected calibration error, how far the")
+    print("  predicted probabilities are from the shares of right answers, in 10 bins")
+    print("parameters: free probabilities, or coefficients; rows: rows of the tables that define the model; fit s:")
+    print("  seconds to learn; these are means over folds")
     if any(str(name).endswith(" refitted") for name in frame.index):
         print("refitted: the network as a logistic regression whose coefficients are fitted to predict the class;")
         print("  cross-validation in training chooses how far they may move; fit s includes both fits")
@@ -73,7 +84,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def read_comparison(frame: pd.DataFrame) -> list[str]:
-    """Return, in sentences, which models have the lowest log loss, and how the refits changed that of the networks.
+    """Return, in sentences, which models predict best, and how the refits changed the log loss of the networks.
 
     Log losses are compared as they are printed, to four decimals.
     """
@@ -82,10 +93,11 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
     least = min(losses.values(), default=math.inf)
     if math.isfinite(least):
         names = [str(name) for name, loss in losses.items() if loss == least]
-        log_loss = frame["log_loss"].min()
+        hits = frame["accuracy"].max()
+        best = [str(name) for name, share in frame["accuracy"].items() if share == hits]
         sentences.append(
-            f"Lowest log loss: {_enumerated(names)}. On average, the true class gets a probability of "
-            f"{math.exp(-log_loss):.3f} (geometric mean over the rows)."
+            f"Lowest log loss: {_enumerated(names)}, {least:.4f}: on average, the true class gets a probability of "
+            f"{math.exp(-least):.3f} (geometric mean). Highest accuracy: {_enumerated(best)}, {hits:.4f}."
         )
     refits = {str(old): losses[new] - losses[old] for old, new in frame.attrs["refits"].items() if new in losses}
     lowered = [f"{name} by {-change:.4f}" for name, change in refits.items() if change < 0]
@@ -101,20 +113,6 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
 
 def _enumerated(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
-
-
-def print_cells(first: str, others: Sequence[str], widths: Sequence[int]) -> None:
-    """Print a line of a table, the first cell aligned to the left, the others to the right."""
-    cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
-    print("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-
-
-def class_sizes(y: pd.Series[Any], most: int = 8) -> str:
-    """Return the classes and how many rows each of them has, the most frequent first."""
-    sizes = list(y.value_counts().items())
-    sizes = [(label, n) for label, n in sizes if n]
-    shown = ", ".join(f"{label} ({n:,})" for label, n in sizes[:most])
-    return f"class {y.name}: {shown}" + (f" and {len(sizes) - most} more classes" if len(sizes) > most else "")
 
 
 def about(name: str) -> str:

@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers.discrete import first_table_classifier
+from anbexact.compare.budget import Budget
 from anbexact.compare.cross_validation import measure
 from anbexact.compare.curves import NORMAL_95, wilson_interval
 from anbexact.compare.folds import prepare
@@ -93,8 +94,10 @@ class Validation:
         The names of a network, of its refit, and of the pool of both with equal weights.
     classes : list
         Columns of the probabilities.
-    folds : int
-        Number of folds.
+    folds, finished : int
+        Number of folds, and of those in which the models were measured.
+    n_rows : int
+        Number of rows in all folds.
     notes : list of str
         Remarks.
     """
@@ -104,6 +107,8 @@ class Validation:
     refit: tuple[str, str, str] | None
     classes: list[Any]
     folds: int
+    finished: int
+    n_rows: int
     notes: list[str]
 
 
@@ -119,9 +124,17 @@ def obstacle(subject: Subject) -> str:
 
 
 def validate(
-    subject: Subject, folds: int, seed: int, models: Sequence[str], progress: Progress | None = None
+    subject: Subject,
+    folds: int,
+    seed: int,
+    models: Sequence[str],
+    progress: Progress | None = None,
+    time_limit: float | None = None,
 ) -> Validation:
     """Cross-validate the classifier, its network or refit, the rivals asked for, and the class frequencies.
+
+    If ``time_limit`` seconds are too short for all folds, all models are measured in those that the classifier has
+    finished, and notes name the models that are left out.
 
     Raises
     ------
@@ -140,15 +153,23 @@ def validate(
         rivals = [name for name in dict.fromkeys([*models, BASELINE]) if name not in chosen]
         chosen |= choose(rivals, data, n_jobs)
         measured: dict[str, Sequence[Outcome]] = {}
-        for _, found in measure(chosen, refit_of, data, progress):
+        budget = Budget(time_limit)
+        first = {own: chosen.pop(own)}
+        for _, found in measure(first, refit_of, data, progress, budget, partial=True):
             measured |= {name: outcomes for name, outcomes in found.items() if outcomes is not None}
+        finished = len(measured.get(own, data.splits))
+        part = replace(data, splits=data.splits[:finished])
+        baseline = {BASELINE: chosen.pop(BASELINE)} if BASELINE in chosen else {}
+        for others, limit in ((baseline, Budget()), (chosen, budget)):
+            for _, found in measure(others, {}, part, progress, limit):
+                measured |= {name: outcomes for name, outcomes in found.items() if outcomes is not None}
     refit = None
     if names is not None and set(names[:2]) <= set(measured):
         refit = names
         measured[names[2]] = _pooled(measured[names[0]], measured[names[1]])
     order = sorted(measured, key=lambda name: (refit is None or name not in refit, name == BASELINE))
     lines = {name: _held_out(measured[name]) for name in order}
-    return Validation(lines, own, refit, data.classes, len(data.splits), data.notes)
+    return Validation(lines, own, refit, data.classes, len(data.splits), finished, len(data.codes), data.notes)
 
 
 def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, str], tuple[str, str, str] | None]:
@@ -191,6 +212,7 @@ def _pooled(network: Sequence[Outcome], refit: Sequence[Outcome]) -> list[Outcom
                 predicted=proba.argmax(axis=1),
                 proba=proba,
                 parameters=first.parameters + second.parameters,
+                rows_to_read=first.rows_to_read + second.rows_to_read,
                 fit_seconds=first.fit_seconds + second.fit_seconds,
                 predict_seconds=first.predict_seconds + second.predict_seconds,
             )

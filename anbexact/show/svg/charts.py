@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from anbexact._runtime.units import number_text
 from anbexact.show.svg.markup import Markup, element, joined, shortened, shortened_apart
@@ -15,6 +16,8 @@ DASHES = (None, "7 3", "2 3", "9 3 2 3")
 """Dashes of lines: they distinguish lines of the same colour, and all lines for readers who do not see colours."""
 MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 13, 6.7
 """Most intervals of an axis that are named, most characters of such a name, and the width of one in pixels."""
+MOST_HOVERED = 40
+"""About the most points of a line whose values appear under the pointer."""
 MOST_LEVEL = 8
 """Most columns of a matrix whose names are written level."""
 SHORT_NAME = 3
@@ -84,6 +87,7 @@ class Chart:
             marks.append(_stroke("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke_opacity="0.5", stroke_dasharray="4 4"))
         for k, line in enumerate(self.lines):
             marks += self._line(line, COLOURS[k % len(COLOURS)], DASHES[k // len(COLOURS) % len(DASHES)])
+        marks += self._hover()
         picture = element(
             "svg",
             element("title", self.title),
@@ -148,6 +152,28 @@ class Chart:
             marks += [element("circle", cx=x, cy=y, r="3", fill=colour) for x, y in places]
         return marks
 
+    def _hover(self) -> list[Markup]:
+        """Return what shows values under the pointer: strips over named intervals, else circles around points."""
+        if self.x_names:
+            return [self._strip(k, name) for k, name in enumerate(self.x_names)]
+        marks = []
+        for k, line in enumerate(self.lines):
+            for x, y in line.points[:: max(len(line.points) // MOST_HOVERED, 1)]:
+                across, up = self._place(x, y)
+                what = [line.name] * bool(line.name) + [f"{self.x_label}: {x:.3g}", f"{self.y_label}: {y:.3g}"]
+                fill = COLOURS[k % len(COLOURS)]
+                marks.append(_hovered("circle", what, cx=across, cy=up, r="7", fill=fill))
+        return marks
+
+    def _strip(self, k: int, name: str) -> Markup:
+        """Return the strip over an interval, with the values of the lines in its middle."""
+        left, right = (self._place(x, self.y_range[0])[0] for x in (k, k + 1))
+        what = [name]
+        for line in self.lines:
+            of_line = [y for (x, y), (after, _) in pairwise(line.points) if x <= k + 0.5 <= after]
+            what += [f"{line.name}: {y:.3g}" if line.name else f"{self.y_label}: {y:.3g}" for y in of_line]
+        return _hovered("rect", what, x=left, y=TOP, width=right - left, height=HEIGHT - TOP - BOTTOM)
+
     def _legend(self) -> Markup:
         entries = []
         for k, line in enumerate(self.lines):
@@ -160,6 +186,11 @@ class Chart:
                 title = line.name if len(line.name) > 40 else None
                 entries.append(element("li", key, " ", shortened(line.name, 40), title=title))
         return element("ul", *entries, class_="legend") if entries else Markup("")
+
+
+def _hovered(shape: str, what: Sequence[str], **attributes: object) -> Markup:
+    """Return a shape that is visible only under the pointer, where it says something."""
+    return element(shape, element("title", "\n".join(what)), class_="hover", fill_opacity="0", **attributes)
 
 
 def _stroke(name: str, **attributes: object) -> Markup:

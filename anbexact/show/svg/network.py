@@ -21,6 +21,8 @@ CHARACTER = 7.3
 """Width of a character, in pixels."""
 NODE_HEIGHT = 28.0
 """Height of a node, in pixels."""
+CLASS_PADDING = 22.0
+"""Additional width of the class, whose name is bold and whose ends are round, in pixels."""
 THINNEST, THICKEST = 1.0, 5.0
 """Widths of an arc of strength 0 and of the strongest arc, in pixels."""
 MARGIN = 6.0
@@ -115,7 +117,9 @@ def diagram(structure: Structure, strengths: Strengths | None = None) -> Diagram
     names = structure.features if class_name is None else (*structure.features, class_name)
     place = {name: k for k, name in enumerate(names)}
     labels = _labels(names)
-    sizes = tuple((_node_width(labels[name]), NODE_HEIGHT) for name in names)
+    sizes = tuple(
+        (_node_width(labels[name]) + (CLASS_PADDING if name == class_name else 0.0), NODE_HEIGHT) for name in names
+    )
     arcs = [(place[parent], place[child]) for parent, child in edges]
     layout = _with_class_on_top(layered(sizes[:-1], arcs), sizes[-1]) if implied else layered(sizes, arcs)
     known = dict(strengths or {})

@@ -85,6 +85,22 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:z,.{digits}f}".replace("-", "−")
 
 
+def odds_text(odds: float) -> str:
+    """Return odds, or a factor of them, in three digits, or all digits before the decimal point.
+
+    Examples
+    --------
+    >>> [odds_text(odds) for odds in (0.0000123, 0.1, 2.5, 31.25, 4321.0, 12345678.0)]
+    ['1.23e−05', '0.100', '2.50', '31.2', '4,321', '1.23e+07']
+    """
+    if not math.isfinite(odds) or odds == 0:
+        return number(odds, 0)
+    if not 1e-4 <= odds < 1e6:
+        return f"{odds:.2e}".replace("-", "−")
+    places = max(2 - math.floor(math.log10(float(f"{odds:.2e}"))), 0)
+    return f"{odds:,.{places}f}"
+
+
 def share_bar(value: float, most: float = 1.0, width: float = BAR_WIDTH) -> Markup:
     """Return a bar from the left whose length is proportional to a value; screen readers skip it."""
     share = 0.0 if not (math.isfinite(value) and most > 0) else min(max(value / most, 0.0), 1.0)

@@ -86,7 +86,7 @@ def _add_shapley(classifier: Explaining, frame: Any, case: ExactCase) -> None:
     columns = [
         Column("term", "feature", most=90),
         Column("nats", "Shapley value", 3, "signed"),
-        Column("odds", "odds ×", 3),
+        Column("odds", "odds ×", 3, significant=True),
     ]
     caption = (
         f"Compared with the average training row: {label} against {against}, "

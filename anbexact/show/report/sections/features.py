@@ -25,10 +25,12 @@ OF_NETWORK = (
     "arc to or from the class."
 )
 EXACT = (
-    "A Shapley value compares the row with the average training row: it is what a feature adds to the log odds, "
-    "averaged over all orders in which the features become known. A sufficient reason decides the prediction "
-    "whatever the other features are. The nearest change alters the fewest features so that another class is "
-    "predicted. All three are exact for the model; none says what would happen if somebody changed a feature."
+    "The terms of a row and its Shapley values answer different questions, so their numbers differ. A term is the "
+    "factor by which the model itself multiplies the odds, given the other cells of the row. A Shapley value "
+    "compares the row with the average training row: it is what a feature adds to the log odds, averaged over all "
+    "orders in which the features become known. A sufficient reason decides the prediction whatever the other "
+    "features are. The nearest change alters the fewest features so that another class is predicted. The latter "
+    "three are exact for the model; none says what would happen if somebody changed a feature."
 )
 
 

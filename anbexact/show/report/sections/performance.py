@@ -39,6 +39,12 @@ def performance_section(validation: Validation | None, reason: str = "") -> Sect
         "are learned anew from the other rows, so every row is predicted by a model that has not seen it. Intervals "
         "are 95 % intervals over these rows; they do not include what other training rows would change."
     )
+    if validation.own in validation.lines and validation.finished < validation.folds:
+        n_rows = len(validation.lines[validation.own].truth)
+        how += (
+            f" The time limit of this report sufficed for {validation.finished} of {validation.folds} folds: what "
+            f"follows is measured on their {n_rows:,} of {validation.n_rows:,} rows."
+        )
     if validation.own not in validation.lines:
         failed = Paragraph("The classifier could not be cross-validated; see the notes.")
         return Section("performance", title, [failed, Listing(validation.notes, key="notes")])
@@ -114,12 +120,13 @@ def _difference(values: tuple[float | None, float | None, float | None]) -> str:
 
 def _shown_classes(own: HeldOut, classes: list[Any]) -> list[int]:
     """Return the classes that have curves: the second one of two, else the most frequent ones."""
-    order = _in_order(classes)
-    if len(classes) == 2:
-        return order[1:]
+    return _in_order(classes)[1:] if len(classes) == 2 else _by_frequency(own, classes)[:MOST_CLASSES]
+
+
+def _by_frequency(own: HeldOut, classes: list[Any]) -> list[int]:
+    """Return the positions of the classes, the most frequent first; equally frequent ones in their order."""
     weights = np.bincount(own.truth, own.weights, len(classes))
-    shown = set(np.argsort(-weights, kind="stable")[:MOST_CLASSES].tolist())
-    return [k for k in order if k in shown]
+    return sorted(_in_order(classes), key=lambda k: -weights[k])
 
 
 def _in_order(classes: list[Any]) -> list[int]:
@@ -186,10 +193,11 @@ def _thinned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _confusion(own: HeldOut, classes: list[Any]) -> Matrix:
-    order = _in_order(classes)
+    order = _by_frequency(own, classes)
     matrix = confusion(own.truth, own.proba.argmax(axis=1), classes, own.weights).to_numpy()[np.ix_(order, order)]
     caption = (
-        "Held-out rows by true class (rows) and predicted class (columns); shaded by the share of the true class"
+        "Held-out rows by true class (rows) and predicted class (columns), the most frequent class first; shaded by "
+        "the share of the true class"
     )
     return Matrix("confusion", [classes[k] for k in order], matrix.tolist(), caption)
 

@@ -50,6 +50,7 @@ def _classes(subject: Subject) -> Records:
         {"class": label, "rows": float(weight), "share": float(share)}
         for label, weight, share in zip(subject.classes, weights, shares, strict=True)
     ]
+    records.sort(key=lambda record: -record["rows"])
     columns = [
         Column("class", str(subject.class_name)),
         Column("rows", "rows", 0),
