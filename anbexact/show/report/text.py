@@ -65,8 +65,8 @@ class ComparisonTable:
 def print_legend(frame: pd.DataFrame) -> None:
     """Print what the columns of a comparison mean."""
     print("± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss: minus CLL")
-    print("  per row, lower is better; Brier: summed over classes, 0 to 2; ECE: expected calibration error, how far the")
-    print("  predicted probabilities are from the shares of right answers, in 10 bins")
+    print("  per row, lower is better; Brier: summed over classes, 0 to 2; ECE: expected calibration error, how far")
+    print("  the predicted probabilities are from the shares of right answers, in 10 bins")
     print("parameters: free probabilities, or coefficients; rows: rows of the tables that define the model; fit s:")
     print("  seconds to learn; these are means over folds")
     if any(str(name).endswith(" refitted") for name in frame.index):

@@ -186,7 +186,7 @@ def test_the_row_that_is_explained_took_no_part_in_learning(continuous, recwarn,
     printed = capsys.readouterr().out
     sentences = " ".join(printed.split())
     held_out = (
-        f"row {query.row}, one of 30 rows that are held out while the network is learned again from the other 120"
+        f"row {query.row}, one of 30 rows that are held out while the model is learned again from the other 120"
     )
     assert held_out in sentences
     assert "Its arcs are the same as above." in sentences
