@@ -182,7 +182,7 @@ def test_the_row_that_is_explained_took_no_part_in_learning(continuous, recwarn,
     pd.testing.assert_frame_equal(query.explanation.terms, network.explain(of_row)[0].terms)
     assert query.explanation.terms["of"].max() <= len(kept)
     assert not recwarn.list
-    query.print(network.structure_)
+    query.print(network)
     printed = capsys.readouterr().out
     sentences = " ".join(printed.split())
     held_out = (
@@ -193,7 +193,7 @@ def test_the_row_that_is_explained_took_no_part_in_learning(continuous, recwarn,
     assert f"The true class of the row is {y[query.row]}." in sentences
     assert str(query.explanation) in printed
     assert "rightly" not in printed
-    query.print(NaiveBayesClassifier().fit(X, [0, 1] * 75).structure_)
+    query.print(NaiveBayesClassifier().fit(X, [0, 1] * 75))
     assert "Its arcs differ from those above." in " ".join(capsys.readouterr().out.split())
 
 
