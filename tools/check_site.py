@@ -1,15 +1,18 @@
 """Checks the built site of the documentation: ``python tools/check_site.py [build/site] [--no-browser]``.
 
 Without a browser: every page with its images is at most 1 MB, every link within the site leads to a page and an
-anchor that exist, every image has an alternative text, every page a title and a language. With Chromium, which is
-started headless: no error on the console, and texts that stand out from what is behind them (WCAG AA: a contrast of
-4.5, or of 3 for large text), in the light and in the dark theme. The status is 1 if something is wrong.
+anchor that exist, every image has an alternative text, every page a title and a language; no text names a source of
+the documentation (``docs/….md``), and no link is called by a file name. With Chromium, which is started headless: no
+error on the console, texts that stand out from what is behind them (WCAG AA: a contrast of 4.5, or of 3 for large
+text), in the light and in the dark theme, and a search that finds the page about a word first. The status is 1 if
+something is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -27,10 +30,31 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PATIENCE = 600
 """Seconds for all pages in the browser."""
 ADDRESS = "/check-of-the-site.html"
+SOURCE = re.compile(r"docs/[\w/-]+\.md")
+"""A page of the documentation, named as a file, which readers of the site do not have."""
+FILE_NAME = re.compile(r"[\w./-]+\.(?:md|rst|csv|html?|ipynb|json|png|py|svg|txt)")
+"""A link text that says where, but not what."""
+SEARCHES = {
+    "threshold": "guides/costs.html",
+    "currency": "guides/column-types.html",
+    "class imbalance": "guides/weights.html",
+    "missing values": "guides/missing-cells.html",
+    "odds ratio": "guides/logit.html",
+    "separation": "guides/logit.html",
+    "gam": "guides/smooth-shapes.html",
+    "batch prediction": "guides/large-tables.html",
+    "update": "guides/workers.html",
+    "confidence interval": "background/how-sure.html",
+    "calibration": "guides/calibration.html",
+    "shap": "background/exact-explanations.html",
+    "feature selection": "guides/feature-selection.html",
+    "onnx": "guides/deploying.html",
+}
+"""What readers search for, with the page that must be the first result."""
 
 SCRIPT = """<!doctype html><meta charset=utf-8><title>check</title><iframe id=frame width=1200 height=900></iframe>
 <script>
-const frame = document.getElementById('frame'), pages = PAGES, found = {};
+const frame = document.getElementById('frame'), pages = PAGES, searches = SEARCHES, found = {};
 const luminance = ([r, g, b]) => [r, g, b].map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
   .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
 const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
@@ -79,10 +103,23 @@ async function check(address) {
   return {faint: all, broken: [...view.document.images].filter(image => image.complete && !image.naturalWidth)
     .map(image => image.getAttribute('src'))};
 }
+async function first(words) {
+  await new Promise(done => { frame.onload = done; frame.src = '/search.html?q=' + encodeURIComponent(words); });
+  for (let waited = 0; waited < 10000; waited += 50) {
+    const link = frame.contentDocument.querySelector('#search-results li a');
+    if (link) return link.pathname.slice(1);
+    await pause(50);
+  }
+  return 'nothing';
+}
 (async () => {
   for (const address of pages) {
     console.info('page ' + address);
     try { found[address] = await check(address); } catch (error) { found[address] = {error: String(error)}; }
+  }
+  for (const words of searches) {
+    console.info('page /search.html?q=' + words);
+    found['search ' + words] = {first: await first(words)};
   }
   await fetch('ADDRESS', {method: 'POST', body: JSON.stringify(found)});
 })();
@@ -99,6 +136,9 @@ class Page(HTMLParser):
         self.images: list[str] = []
         self.unnamed: list[str] = []
         self.language = self.titled = False
+        self.sources: list[str] = []
+        self.file_names: list[str] = []
+        self._link: list[str] | None = None
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -108,6 +148,8 @@ class Page(HTMLParser):
         self.titled |= tag == "title"
         if tag in ("a", "link") and (address := found.get("href")):
             self.links.append(address)
+        if tag == "a":
+            self._link = []
         if tag in ("img", "script", "source") and (address := found.get("src")):
             self.links.append(address)
         if tag == "img":
@@ -117,6 +159,16 @@ class Page(HTMLParser):
             )  # its title follows
             if not decorative and not (found.get("alt") or "").strip():
                 self.unnamed.append(found.get("src") or "")
+
+    def handle_data(self, data: str) -> None:
+        self.sources += SOURCE.findall(data)
+        if self._link is not None:
+            self._link.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "a" and self._link is not None:
+            name, self._link = "".join(self._link).strip(), None
+            self.file_names += [name] if FILE_NAME.fullmatch(name) else []
 
 
 def target(site: Path, page: Path, address: str) -> tuple[Path, str] | None:
@@ -140,6 +192,8 @@ def check_files(site: Path) -> list[str]:
         if weight > MOST_BYTES:
             wrong.append(f"{name}: {weight / 1e6:.2f} MB with its images")
         wrong += [f"{name}: no alternative text: {image}" for image in page.unnamed]
+        wrong += [f"{name}: names a source instead of linking to the page: {source}" for source in page.sources]
+        wrong += [f"{name}: a link is called by its file name: {text}" for text in page.file_names]
         if not page.language or not page.titled:
             wrong.append(f"{name}: no {'title' if page.language else 'language'}")
         for address in dict.fromkeys(page.links):
@@ -189,6 +243,7 @@ def check_in_browser(site: Path, browser: str) -> list[str]:
         if "_static" not in path.parts
     ]
     Site.script = SCRIPT.replace("PAGES", json.dumps(names)).replace("ADDRESS", ADDRESS)
+    Site.script = Site.script.replace("SEARCHES", json.dumps(list(SEARCHES)))
     Site.done, Site.found = threading.Event(), {}
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Site, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -219,6 +274,9 @@ def check_in_browser(site: Path, browser: str) -> list[str]:
             page = message.split('"')[1].removeprefix("page /")
         elif "favicon.ico" not in message:
             wrong.append(f"{page}: on the console: {message}")
+    for words, expected in SEARCHES.items():
+        first = Site.found.pop(f"search {words}", {}).get("first", "nothing")
+        wrong += [f"the search for {words!r} finds {first} first, not {expected}"] if first != expected else []
     faint: dict[str, list[str]] = {}
     for name, about in Site.found.items():
         wrong += [f"{name[1:]}: {about['error']}"] if "error" in about else []

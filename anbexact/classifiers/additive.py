@@ -47,7 +47,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     feature, and one for every family of the network with several features. Naive Bayes gives main effects only, a TAN
     gives a tree of pairs, and an exact ANB gives the interactions of the network with the highest score. The fit
     maximises the conditional log likelihood of the classes minus a penalty on the slope and the curvature of the
-    shapes; see :meth:`anbexact.adapters.LogitModel.refit` and ``docs/guides/smooth-shapes.md``.
+    shapes; see :meth:`anbexact.adapters.LogitModel.refit` and the guide "Smooth shapes".
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         to 3) chosen by cross-validation, and draws shapes not to 0 but to a share of the log odds of naive Bayes: a
         quarter, or 0, a half or three quarters where these predict left-out rows better by a standard error. With up
         to 2,000 rows and quick fits, it penalises slopes alone if this is better by a standard error, too.
-        ``docs/guides/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping
+        The guide "Smooth shapes" compares them. A number is the strength of all first differences; a mapping
         gives the strengths of ``"slope"``, ``"curvature"``, ``"level"`` (for features without an order) and
         ``"interaction"``, each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0,
         "dose": 0.5}, "centre": 0.25}``.

@@ -40,7 +40,7 @@ class AveragedClassifier(AveragedParameters, StructurelessClassifier):
 
     ``P(c, x) = Σ_G P(G | D) P(c, x | G, D)``, where ``P(c, x | G, D)`` is the prediction of network G with expected a
     posteriori tables. The probabilities of a single network, even one that is proved optimal, ignore other networks
-    that may be almost as probable. Here all of them contribute. See ``docs/background/how-sure.md``.
+    that may be almost as probable. Here all of them contribute. See the page "How sure is a structure?".
 
     There is no single structure, so predictions cannot be explained, and the model cannot be converted.
 

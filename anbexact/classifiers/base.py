@@ -90,12 +90,12 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         the choice is cross-validated against 1. This takes two to five searches and, with few rows, up to eleven
         more, or up to 21 more if the limit on parents is chosen, too. Where an exact search would take more than a
         few milliseconds, hill climbing takes its place in these choices, and one exact search follows. See
-        :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and
-        ``docs/background/equivalent-sample-size.md``. The papers use 1.0.
+        :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and the page "The equivalent sample size".
+        The papers use 1.0.
     missing_class : {"error", "em"}, default "error"
         How rows without a class are treated in training: they are refused, or used for learning by expectation
         maximisation. ``"em"`` can be combined with ``handle_missing="em"`` or ``"own_state"``; see
-        ``docs/guides/incomplete-rows.md``.
+        the guide "Incomplete rows".
     parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.models.parameters.tables.eap_tables`,
         ``ml_tables``, ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if

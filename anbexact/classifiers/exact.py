@@ -31,7 +31,7 @@ sizes and limits on parents. If it would take longer (beyond about 12 features),
 these choices, and few rows are given no more than `FEW_PARENTS`."""
 AFFORDABLE_SECONDS = 0.5
 """The same for few rows if there is no limit on parents: then hill climbing says too little about how well the
-optimum, which has more arcs that do not last, predicts other rows (`docs/background/equivalent-sample-size.md`)."""
+optimum, which has more arcs that do not last, predicts other rows (page "The equivalent sample size")."""
 FEW_PARENTS = 2
 """Largest limit on parents that cross-validation compares."""
 MANY_FEATURES = 27

@@ -62,7 +62,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         Equivalent sample size α of Bayes factors, score and tables, or several values to choose from.
     network_ess : float, optional
         Equivalent sample size of score and tables; by default, that of the Bayes factors. (Sugahara and Ueno seem to
-        use 1 here, and one of three values for the Bayes factors: see ``docs/measurements``.)
+        use 1 here, and one of three values for the Bayes factors: see the page "The papers' tables, measured again".)
     threshold : float or sequence of float, default (3.0, 20.0, 150.0)
         The Bayes factor δ for independence above which a feature is dropped, or several values to choose from.
     required_edges, forbidden_edges : iterable of (parent, child)

@@ -98,7 +98,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     so the pool also calibrates. Members of weight 0 are dropped.
 
     Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
-    see ``docs/guides/pool.md``. Where a cell is missing, every member sums it out under its own network, and the
+    see the guide "The pool". Where a cell is missing, every member sums it out under its own network, and the
     results are pooled.
 
     Parameters
@@ -108,7 +108,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         Bayes, TAN, ANB and kDB, with smooth shapes or without. If columns are cut, the cut points differ between
         members; otherwise, some members are refitted or have more parents. Smooth members with too many coefficients
         and exact searches over too many features are left out. ``members_`` lists the members that were considered,
-        and ``docs/guides/pool.md`` explains the choice.
+        and the guide "The pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3.
@@ -148,7 +148,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         The value used for ``ridge``.
     members_ : DataFrame
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
-        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"``, ``"not needed"``
+        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"``
         (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat) or the reason
         why it could not be learned.
     common_ : FixedStructureClassifier or None
@@ -303,7 +303,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             done = sum(record.outcome in (POOLED, NO_WEIGHT) for record in records)
             warn(
                 f"time_limit={self.time_limit!r} was too short: only {done} of {len(records)} members could be "
-                f"learned, without {', '.join(late)}. Raise time_limit, or pass fewer members"
+                f"learned. Left out: {', '.join(map(repr, late))}. Raise time_limit, or pass fewer members"
             )
         for record in records:
             if record.outcome.startswith("refused"):

@@ -57,9 +57,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     estimator : NetworkClassifier, optional
         An unfitted network, such as ``TANClassifier(ess="auto")``, which is cloned. None means
         ``FANClassifier(ess="auto")``: its refit predicted about as well as any over 28 tables
-        (``docs/guides/logit.md``), its search is exact and fast for any number of features, and it always has a
-        ``network_``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted as it
-        is.
+        (see the guide "Logistic regression"), its search is exact and fast for any number of features, and it always
+        has a ``network_``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted
+        as it is.
     l2 : float or "auto", default "auto"
         Precision of the Gaussian prior around the network's tables. ``"auto"``: the value that predicts held-out rows
         best in cross-validation within the training rows. 0: no prior; the likelihood then has no finite maximum if

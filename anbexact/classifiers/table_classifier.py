@@ -41,8 +41,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
         ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
         ``MODLDiscretizer(max_bins=16, coarse=True)``, which finds at least one cut point in every column with two
-        values or more; for measurements, see ``docs/guides/cut-points.md``. A transformer must have ``fit(X, y,
-        sample_weight=...)`` and then ``cut_points_``, or ``bin_edges_``.
+        values or more; for measurements, see the guide "Cut points and groups of categories". A transformer must
+        have ``fit(X, y, sample_weight=...)`` and then ``cut_points_``, or ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. By default, the categories of a categorical dtype, otherwise the observed values.
     group_categories : "auto", int or None, default "auto"
@@ -57,10 +57,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
         a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.often_missing`), and
-        marginalised in the others (measurements: ``docs/guides/missing-cells.md``). ``"error"``: they are refused.
+        marginalised in the others (the guide "Missing cells" has measurements). ``"error"``: they are refused.
         ``"em"``, for networks with conditional tables: in training, they are completed with the probabilities that
         the network itself gives them, by expectation maximisation; at prediction, they are summed out
-        (``docs/guides/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
+        (see the guide "Incomplete rows"). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them. With 50 or more observed rows, these are columns of text, or of whole numbers, in which at least 95 % of
@@ -71,7 +71,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, as "1,234" and "5,678" do. A column of text
         is read as numbers, dates, times of day or durations if all its cells are of this kind, in one notation, and
-        have more than ten distinct values (``docs/guides/column-types.md``). To keep it as text, declare it in
+        have more than ten distinct values (see the guide "Column types"). To keep it as text, declare it in
         ``categories`` or give it a categorical dtype.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
@@ -105,7 +105,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         ----------
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features, one column each. Or a lazy frame (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are
-            counted where they are; see ``docs/guides/large-tables.md``.
+            counted where they are; see the guide "Large tables".
         y : (rows,) series, array or list
             The class of every row. Its name becomes the name of the class variable; without a name, this
             is ``"class"``. If X is a lazy frame, the name of a column.
@@ -128,7 +128,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         -----
         UserWarning
             If rows or columns are left out, or if held-out rows are predicted worse than by the frequencies of the
-            classes (``docs/background/equivalent-sample-size.md`` says which classifiers compare the two).
+            classes (the page "The equivalent sample size" says which classifiers compare the two).
 
         If an exception is raised, also by Ctrl-C, the classifier remains as it was before the call.
         """

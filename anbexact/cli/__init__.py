@@ -41,7 +41,7 @@ examples:
   anbexact compare data.csv --class NAME           on yours: which model predicts best?
   anbexact fit data.csv --class NAME -o model.json
   anbexact predict model.json new.csv --proba -o out.csv
-  anbexact report model.json data.csv              one page to pass on
+  anbexact report model.json data.csv              one page to share
 
 Run anbexact COMMAND --help for the options of a command.
 """

@@ -75,7 +75,8 @@ def learn_and_print(
         print(f"{counted(rows_trained, 'row')} to learn from; the others have missing cells or no weight")
     _print_classifier(args, chosen, accuracy)
     if features is not None:
-        print_features(features, args.class_name)
+        used = features.drop(index=[*first_table_classifier(chosen).vocabulary_.left_out])
+        print_features(used, args.class_name)
     if args.output is not None:
         print(f"saved to {args.output}")
 
@@ -232,8 +233,8 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
         print_wrapped(f"no cut point was found in: {', '.join(whole)}")
     groups = classifier.vocabulary_.groups
     if groups:
-        sizes = [f"{name} {len(of_name)} of {sum(map(len, of_name))}" for name, of_name in groups.items()]
-        print_wrapped(f"groups of values: {'; '.join(sizes)}")
+        sizes = [f"{name}, {sum(map(len, of_name)):,} to {len(of_name):,}" for name, of_name in groups.items()]
+        print_wrapped(f"values put into groups: {'; '.join(sizes)}")
         useless = [str(name) for name, of_name in groups.items() if len(of_name) == 1]
         if useless:
             print_wrapped(f"a single group, which carries no information about the class: {', '.join(useless)}")

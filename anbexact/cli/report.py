@@ -88,7 +88,7 @@ def fill(parser: CommandParser) -> None:
         help=f"seconds for the report (default {TIME_LIMIT:g}; none for no limit), of which the cross-validation has "
         "what the rest leaves: it may then consist of fewer folds",
     )
-    group.add_argument("--no-validation", action="store_true", help="leave it out; it takes by far the longest")
+    group.add_argument("--no-validation", action="store_true", help="leave out the cross-validation")
     parser.add_argument(
         "--stability",
         action="store_true",

@@ -118,7 +118,7 @@ def compare(
       package's classifiers; missing or unknown cells are replaced by the most frequent state.
     - ``"GBN"``, ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``.
     - the classifiers of papers by their names there, such as ``"TAN-aCLL"``, ``"fsANB-BDeu"`` and ``"pruned NB"``
-      (``docs/guides/which-classifier.md`` lists them).
+      (the guide "Which classifier?" lists them).
     - ``"ANB universal"`` and ``"TAN universal"``, which use a universal measure for continuous columns.
     - ``"FAN smooth"``, ``"NB refitted"`` and so on: a network with smooth shapes, or refitted.
     - ``"GaussianNB"`` (scikit-learn) and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`). They require

@@ -117,7 +117,7 @@ def prepare(
         have = agreeing(with_missing, "has", "have")
         notes.append(
             f"{counted(with_missing, 'row')} {have} a missing feature: for this package's classifiers, {what}. For "
-            "the others, missing cells are imputed"
+            "the other models, missing cells are imputed"
         )
     rows = np.ones(len(frame), dtype=bool)
     columns = [read_text(column, rows, decimal) for column in read_columns(frame)]

@@ -102,8 +102,8 @@ def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Has
 class Structure(Displayed):
     """A directed acyclic graph over the variables of a table.
 
-    An arc from A to B means that B is modelled given A. Arcs are not causal statements
-    (``docs/guides/explanations.md``).
+    An arc from A to B means that B is modelled given A. Arcs are not causal statements;
+    see the guide "Explanations and queries".
 
     Attributes
     ----------

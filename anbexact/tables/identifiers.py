@@ -134,7 +134,7 @@ def identifier_reason(
     if n_repeated == 0 and _is_called_id(column.name):
         return f"a different whole number in each of {n:,} rows, and an id by its name"
     if pdtr(n_repeated, n * (n - 1) / (2 * numbers)) < CHANCE_PROBABILITY:
-        return f"whole numbers that number the rows, {len(distinct):,} different ones in {n:,} rows"
+        return f"whole numbers that number the rows, {len(distinct):,} different values in {n:,} rows"
     return ""
 
 

@@ -312,7 +312,7 @@ def _refuse(counts: _MissingCounts, handle_missing: str, again: str = "") -> Non
     """Raise an error if missing cells are refused, or if no row without one is left."""
     n_missing, n_rows = counts.number(counts.incomplete), counts.number(counts.kept)
     worst, most = counts.worst(counts.kept)
-    where = f"most in column {worst!r} ({most:,})"
+    where = f"most often {worst!r}, in {counted(most, 'row')}"
     advice = _advice(again)
     if most == n_rows and not again:
         raise ValueError(
@@ -340,15 +340,15 @@ def _refuse_lost_class(counts: _MissingCounts, target: Column, handle_missing: s
     better = "'own_state'" if handle_missing == "auto" else "'auto' or 'own_state'"
     raise LostClassError(
         f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: {its_rows} a missing "
-        f"feature, most in column {worst!r} ({most:,}), and such rows are left out of training. Drop the column, "
-        f"fill in its cells, or use handle_missing={better}"
+        f"feature, most often {worst!r}, in {counted(most, 'row')}, and such rows are left out of training. Drop the "
+        f"column, fill in its cells, or use handle_missing={better}"
     )
 
 
 def _warning(counts: _MissingCounts, again: str = "") -> str:
     worst, most = counts.worst(counts.kept)
     return (
-        f"{counts.said} (most in column {worst!r} ({most:,})) and "
+        f"{counts.said} (most often {worst!r}, in {counted(most, 'row')}) and "
         f"{agreeing(counts.number(counts.incomplete), 'is', 'are')} left out of training; fill in the missing cells, "
         f"{_advice(again)}"
     )

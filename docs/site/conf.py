@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import typing
 import warnings
 from importlib import import_module
@@ -10,6 +11,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import anbexact
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pictures import write_gallery
+
+SOURCES = Path(__file__).resolve().parents[1]
+"""The folder of the pages."""
 
 project = "anbexact"
 author = "The anbexact developers"
@@ -57,7 +64,7 @@ REFERENCE = {
     "anbexact.adapters": "Networks for other libraries, and files.",
     "anbexact.compare": "Comparison by cross-validation.",
     "anbexact.plots": "Figures, by matplotlib.",
-    "anbexact.report": "Reports to pass on.",
+    "anbexact.report": "Reports to share.",
     "anbexact.averaging": "All structures instead of one.",
     "anbexact.conformal": "Sets of classes with a guarantee.",
     "anbexact.selection": "Feature selection.",
@@ -100,11 +107,11 @@ def _page(name: str, thing: object) -> str:
     return "\n".join([short, "=" * len(short), "", *directive]) + "\n"
 
 
-# ---- gallery
+# ---- notebooks
 
 sphinx_gallery_conf = {
-    "examples_dirs": ["gallery_scripts", "notebook_scripts"],
-    "gallery_dirs": ["gallery", "notebooks"],
+    "examples_dirs": ["notebook_scripts"],
+    "gallery_dirs": ["notebooks"],
     "filename_pattern": r"\.py",
     # The notebook that needs DuckDB is left out where DuckDB is not installed.
     "ignore_pattern": r"__init__\.py" if find_spec("duckdb") else r"__init__\.py|many_rows\.py",
@@ -119,6 +126,74 @@ sphinx_gallery_conf = {
 warnings.filterwarnings("ignore", category=UserWarning, module="sphinx_gallery")
 
 
+# ---- sources of pages
+
+SEARCH = re.compile(r"^<!-- search: (.*?) -->$", re.DOTALL | re.MULTILINE)
+"""What readers may search for, in the head of a page that answers it."""
+
+
+LAST_LINE_EMPTY = re.compile(r"\n\n(```)$", re.MULTILINE)
+"""The end of a block of code with an empty line, which doctest needs and readers do not."""
+
+
+def mend_page(_app: object, _page: str, source: list[str]) -> None:
+    """Let the search find a page first by the words that its head lists, and shorten its code by empty lines."""
+    text = SEARCH.sub(lambda found: _entries(found[1].split(",")), source[0])
+    source[0] = LAST_LINE_EMPTY.sub(r"\n\1", text)
+
+
+def _entries(words: list[str]) -> str:
+    return "```{index} " + ", ".join(f"! {' '.join(word.split())}" for word in words) + "\n```"
+
+
+# ---- docstrings
+
+
+def titles() -> dict[str, str]:
+    """Return the pages by their titles, and by the beginnings of these up to a colon, as docstrings quote them."""
+    found = {}
+    for path in sorted(SOURCES.rglob("*.md")):
+        head = path.read_text(encoding="utf-8").partition("\n")[0]
+        if head.startswith("# "):
+            page = f"/{path.relative_to(SOURCES).with_suffix('').as_posix()}"
+            for title in (head[2:], head[2:].partition(":")[0]):
+                found[title] = page
+    return found
+
+
+TITLES = titles()
+
+
+def link_changes(path: Path) -> None:
+    """Let the release notes, a copy of those in the folder of the project, link to the pages that they name."""
+    by_page = {page: title for title, page in TITLES.items()}
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"`docs(/[\w/-]+)\.md`", lambda found: f"[{by_page[found[1]]}]({found[1][1:]}.md)", text)
+    path.write_text(text, encoding="utf-8")
+
+
+QUOTED = re.compile(r'\b([Gg]uide|[Pp]age) "([^"]+)"')
+"""How docstrings, which people read without a browser, too, refer to pages."""
+
+
+def link_pages(lines: list[str], name: str) -> list[str]:
+    """Return the lines of a docstring with links instead of the quoted titles of pages.
+
+    Raises
+    ------
+    ValueError
+        If there is no such page.
+    """
+
+    def linked(found: re.Match[str]) -> str:
+        title = " ".join(found[2].split())
+        if title not in TITLES:
+            raise ValueError(f"the docstring of {name} refers to the page {title!r}, which does not exist")
+        return f"{found[1]} :doc:`{title} <{TITLES[title]}>`"
+
+    return QUOTED.sub(linked, "\n".join(lines)).split("\n")
+
+
 def skip_foreign(_app: object, _what: str, _name: str, thing: object, skip: bool, _options: object) -> bool:
     """Leave out what classes inherit from other libraries; their own documentation has it."""
     function = getattr(thing, "fget", None) or getattr(thing, "func", None) or getattr(thing, "__func__", thing)
@@ -126,8 +201,9 @@ def skip_foreign(_app: object, _what: str, _name: str, thing: object, skip: bool
     return skip or (isinstance(module, str) and not module.startswith("anbexact"))
 
 
-def mend_docstring(_app: object, _what: str, _name: str, _thing: object, _options: object, lines: list[str]) -> None:
-    """Let Sphinx read what people read without it: paragraphs after lists of parameters, and |K| for a number."""
+def mend_docstring(_app: object, _what: str, name: str, _thing: object, _options: object, lines: list[str]) -> None:
+    """Let Sphinx read what people read without it: titles of pages, paragraphs after parameters, |K| for a number."""
+    lines[:] = link_pages(lines, name)
     section, after = "", []
     for k, line in enumerate(lines):
         following = lines[k + 1] if k + 1 < len(lines) else ""
@@ -144,10 +220,12 @@ def mend_docstring(_app: object, _what: str, _name: str, _thing: object, _option
 
 
 def setup(app: typing.Any) -> None:
+    app.connect("source-read", mend_page)
     app.connect("autodoc-process-docstring", mend_docstring, priority=100)
     app.connect("autodoc-skip-member", skip_foreign)
 
 
-write_reference_into = Path(__file__).resolve().parents[1] / "reference"
-write_reference_into.mkdir(exist_ok=True)
-write_reference(write_reference_into)
+link_changes(SOURCES.parent / "CHANGELOG.md")
+(SOURCES / "reference").mkdir(exist_ok=True)
+write_reference(SOURCES / "reference")
+write_gallery(SOURCES / "gallery_scripts", SOURCES / "gallery")

@@ -121,3 +121,27 @@ def test_files():
     found = {path: page for span, page in spans().items() for path in re.findall(rf"(?<![\w/.]){pattern}", span)}
     assert len(found) > 10
     assert {path: page for path, page in found.items() if not list(ROOT.glob(path))} == {}
+
+
+def test_pages_that_docstrings_quote():
+    """The site turns a quoted title, or its beginning up to a colon, into a link; sources never name the file."""
+    heads = [page.read_text(encoding="utf-8").partition("\n")[0] for page in (ROOT / "docs").rglob("*.md")]
+    titles = {title for head in heads for title in (head[2:], head[2:].partition(":")[0])}
+    quoted = {
+        " ".join(title.split()): module
+        for module in SOURCES
+        for _, text, is_document in strings(module)
+        if is_document
+        for title in re.findall(r'\b(?:[Gg]uide|[Pp]age) "([^"]+)"', text)
+    }
+    assert len(quoted) > 5
+    assert {title: module for title, module in quoted.items() if title not in titles} == {}
+    named = {module: text for module in SOURCES for _, text, _ in strings(module) if re.search(r"docs/\S+\.md", text)}
+    assert named == {}
+
+
+def test_links_say_where_they_lead():
+    """The text of a link is not the name of a file."""
+    link = re.compile(r"(?<!!)\[([\w./-]+\.(?:csv|md|png|py|json))\]\(")
+    found = {page.relative_to(ROOT).as_posix(): link.findall(page.read_text("utf-8")) for page in PAGES}
+    assert {page: names for page, names in found.items() if names} == {}

@@ -73,13 +73,13 @@ class TestDegenerateTables:
 
     def test_every_row_has_a_hole(self, model):
         holed = X.assign(colour=[None, "red", None, "blue"] * 10, count=[1, None, 2, None] * 10)
-        with pytest.raises(ValueError, match=r"every row has a missing feature, most in column 'colour' \(20\)"):
+        with pytest.raises(ValueError, match=r"every row has a missing feature, most often 'colour', in 20 rows"):
             model(handle_missing="marginalize").fit(holed, Y)
         states = model().fit(holed, Y).vocabulary_.states
         assert (states["colour"], states["count"]) == (("blue", "red", "(missing)"), (1, 2, "(missing)"))
 
     def test_rows_with_holes_are_counted(self, model):
-        with pytest.warns(UserWarning, match=r"10 of 40 rows have a missing feature \(most in column 'colour'"):
+        with pytest.warns(UserWarning, match=r"10 of 40 rows have a missing feature \(most often 'colour'"):
             model(handle_missing="marginalize").fit(X.assign(colour=[None] * 10 + ["red", "blue", "blue"] * 10), Y)
 
     def test_a_class_without_rows_is_kept_at_its_prior(self, model):

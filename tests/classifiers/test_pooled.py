@@ -283,7 +283,7 @@ class TestFit:
             pool = PooledClassifier(TWO, time_limit=1e-9).fit(X, y)
         assert [name for name, _ in pool.estimators_] == ["NB"]
         np.testing.assert_array_equal(pool.weights_, [1.0])
-        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "out of time"}
         np.testing.assert_allclose(pool.predict_proba(X), TWO[0][1].fit(X, y).predict_proba(X), atol=1e-12)
 
     def test_a_member_whose_refit_takes_too_long_in_a_fold_is_left_out(self, monkeypatch):
@@ -297,9 +297,9 @@ class TestFit:
 
         monkeypatch.setattr(SharedFits, "fitted_again", hurried)
         smooth = [AdditiveClassifier(model, smooth="evidence") for _, model in TWO]
-        with pytest.warns(UserWarning, match="only 1 of 2 members could be learned, without TAN"):
+        with pytest.warns(UserWarning, match="only 1 of 2 members could be learned. Left out: 'TAN'"):
             pool = PooledClassifier([("NB", smooth[0]), ("TAN", smooth[1])], time_limit=1e6).fit(X, y)
-        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "out of time"}
 
     @pytest.mark.parametrize(
         "member",

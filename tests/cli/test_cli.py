@@ -412,12 +412,12 @@ def test_reading_a_comparison():
     )
     frame.attrs.update(rows=1000, refits={name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "ANB")})
     assert read_comparison(frame) == [
-        "Lowest log loss: FAN and other, 0.2000; such probabilities of the true classes are 0.819 in the geometric "
-        "mean. Highest accuracy: FAN, 0.9000.",
-        "The refit lowered the log loss for 1 of 3 networks (NB by 0.1000), and raised it for 1 (FAN by 0.0500).",
+        "Lowest log loss: FAN and other, 0.2000: on average, the true class gets a probability of 0.819 (geometric "
+        "mean). Highest accuracy: FAN, 0.9000.",
+        "Refitting lowered the log loss for 1 of 3 networks (NB by 0.1000), and raised it for 1 (FAN by 0.0500).",
     ]
     frame["log_loss"] = math.inf
-    assert read_comparison(frame) == ["The refit lowered the log loss for 0 of 4 networks."]
+    assert read_comparison(frame) == ["Refitting lowered the log loss for 0 of 4 networks."]
     frame["log_loss"] = math.nan
     assert read_comparison(frame) == []
 
@@ -714,7 +714,7 @@ def test_fit_with_everything_chosen(tmp_path, capsys):
     assert main(arguments) == 0
     out = capsys.readouterr().out
     assert "cut points (mdlp): alcohol at" in out
-    assert re.search(r"equivalent sample size [\d.]+, [\d.]+ in the tables", out)
+    assert re.search(r"equivalent sample size [\d.]+ for the structure, [\d.]+ for the tables", out)
     assert main([*arguments, "--smoothing", "2", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["smoothing"] == 2.0
@@ -915,7 +915,10 @@ class TestRefit:
         text = " ".join(out.split())
         expected = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y)
         degrees = sum(expected.logit_.refitted.effective_degrees)
-        assert f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, strengths slope " in text
+        assert (
+            f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, conditional log likelihood "
+            in text
+        )
         assert isinstance(anbexact.load("m.json"), AdditiveClassifier)
         _, out, _ = run(capsys, "fit", "iris.csv", "--class", "species", "--model", "nb", "--smooth", "--json")
         refit = json.loads(out)["refit"]

@@ -867,7 +867,7 @@ def test_compare_options(capsys):
     document = json.loads(out)
     assert document["notes"] == [
         "6 rows have a missing feature: for this package's classifiers, a missing cell is a state of its own. "
-        "For the others, missing cells are imputed"
+        "For the other models, missing cells are imputed"
     ]
     assert document["rows"] == 60
     X, y = read("t.csv", ["code"]).drop(columns=["answer", "empty"]), table()["answer"]

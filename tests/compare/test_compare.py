@@ -284,7 +284,7 @@ def test_rivals_of_numbers():
     assert list(frame.index) == names
     assert frame.attrs["refits"] == {}
     (note,) = frame.attrs["notes"]
-    assert note.endswith("For the others, missing cells are imputed")
+    assert note.endswith("For the other models, missing cells are imputed")
     for name, classifier in (("GaussianNB", GaussianNB()), ("KDE-NB", KernelNaiveBayes())):
         imputed = make_pipeline(SimpleImputer(strategy="median"), classifier)
         expected = slow(X.reset_index(drop=True), y, imputed.fit, lambda _: math.nan, 4, 3)

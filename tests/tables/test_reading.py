@@ -49,8 +49,8 @@ class TestMissingCells:
     def test_a_class_that_would_be_lost_is_an_error(self, model):
         lost = int((Y == "alive").sum())
         message = (
-            rf"the class 'alive' of 'fate' would be lost: all of its {lost} rows have a missing feature, most in "
-            rf"column 'cause' \({lost}\).* use handle_missing='auto' or 'own_state'"
+            rf"the class 'alive' of 'fate' would be lost: all of its {lost} rows have a missing feature, most often "
+            rf"'cause', in {lost} rows.* use handle_missing='auto' or 'own_state'"
         )
         with pytest.raises(ValueError, match=message):
             clone(model).set_params(handle_missing="marginalize").fit(SURVIVAL, Y)
@@ -91,7 +91,7 @@ class TestMissingCells:
 
     def test_rows_with_a_rare_gap_are_left_out_with_a_warning(self):
         X = PLAIN.assign(a=holed(PLAIN["a"], 1))
-        with pytest.warns(UserWarning, match=r"1 of 120 rows has a missing feature \(most in column 'a' \(1\)\)"):
+        with pytest.warns(UserWarning, match=r"1 of 120 rows has a missing feature \(most often 'a', in 1 row\)"):
             model = NaiveBayesClassifier().fit(X, Y)
         assert model.handle_missing_["a"] == "marginalize"
         assert model.vocabulary_.states["a"] == (0, 1, 2)

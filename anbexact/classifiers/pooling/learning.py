@@ -32,7 +32,7 @@ Frames = tuple[Any, Any]
 """Features and classes, as ``fit`` takes them."""
 MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
 """Columns of ``members_``: what is known about every member that was considered."""
-OUT_OF_TIME = "time_limit"
+OUT_OF_TIME = "out of time"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
 NOT_NEEDED = "not needed"

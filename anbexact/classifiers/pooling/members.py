@@ -58,7 +58,7 @@ def automatic_members(
     frequency, and a second smooth ANB on five of them is added. Where no column is cut, the members are naive Bayes,
     TAN, kDB and ANB with smooth shapes; the last three also refitted without smooth shapes, and as they are learned;
     and, with enough rows, kDB with four and five parents. Smooth interactions are left out if there would be too many
-    coefficients, and exact searches if there are too many features. ``docs/guides/pool.md`` explains the choice.
+    coefficients, and exact searches if there are too many features. The guide "The pool" explains the choice.
 
     Parameters
     ----------

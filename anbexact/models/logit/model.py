@@ -261,7 +261,7 @@ class LogitModel(LogitPosterior, Displayed):
         smooth : None, "auto", "evidence", "cv", float or mapping, default None
             None: the fit described above. Otherwise, the log odds are a sum of shapes, functions of one feature or of
             a family's features, and roughness along the order of their states is penalised instead; see
-            ``docs/guides/smooth-shapes.md``. The strengths of the penalties are
+            the guide "Smooth shapes". The strengths of the penalties are
 
             - for ``"evidence"``, chosen by the Laplace evidence;
             - for ``"cv"``, chosen by cross-validation, with penalties of first differences alone;

@@ -122,7 +122,7 @@ def smooth_fit(
     """Maximise ``Σ_t w_t ln P(c_t | x_t) - ½ Σ_c δ_cᵀ (Σ_k τ_k S_k + ridge I) δ_c`` over the shifts δ of all cells.
 
     ``S_k`` are the penalties of :attr:`~anbexact.models.smooth.terms.SmoothTerm.penalties`, the same for every class,
-    so that no class is a reference (``docs/guides/smooth-shapes.md`` has the formulas). The ridge applies to all
+    so that no class is a reference (the guide "Smooth shapes" has the formulas). The ridge applies to all
     cells, including the intercept; shifts sum to 0 over the classes. The objective is strictly concave and has one
     maximum, which Newton's method with a line search finds from any start. Its steps are computed by preconditioned
     conjugate gradients, in coordinates along the eigenvectors of the penalties: see :mod:`anbexact._kernels.smooth`.

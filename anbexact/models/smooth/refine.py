@@ -18,7 +18,7 @@ from anbexact.tables.cuts import Cuts, cut_codes, interval_names
 from anbexact.tables.cuts.cuts import midpoint
 
 INTERVALS = 32
-"""Default number of intervals of a refined column; ``docs/guides/smooth-shapes.md`` compares numbers."""
+"""Default number of intervals of a refined column; the guide "Smooth shapes" compares numbers."""
 MOST_ENTRIES = 4_000_000
 """Maximum number of entries of a conditional table; columns are refined less if it would have more."""
 

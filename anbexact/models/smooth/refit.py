@@ -51,7 +51,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
-"""The rules that choose strengths; ``docs/guides/smooth-shapes.md`` compares them."""
+"""The rules that choose strengths; the guide "Smooth shapes" compares them."""
 FEW_UNKNOWNS = 1_000
 """Maximum number of unknowns for which a rule chooses strengths on the grids of the refit itself.
 

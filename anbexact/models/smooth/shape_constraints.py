@@ -348,7 +348,7 @@ def cone_of(
 ) -> Cone | None:
     """Return the conditions on the shifts of terms under which log odds meet the demands, all else being fixed.
 
-    None is returned if the features have too few states, or no term.
+    Features with too few states, or without a term, have no such conditions.
 
     Let b be a difference of the states of a feature j, such as that of two neighbours. The log odds change by
     ``b·f_j + Σ_T b·f_T(·, u_T)``, in which f_j is the main effect of j, the T are the interactions that contain j,

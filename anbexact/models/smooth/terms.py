@@ -412,11 +412,17 @@ Strengths = Mapping[str, Strength]
 """The strength of every kind of penalty, for all features or by feature; what is not named is not penalised."""
 
 
-def strengths_text(strengths: Strengths) -> str:
-    """Return strengths as one line, such as ``slope 0.5, interaction of a 3, interaction of b 2``."""
+def strengths_text(strengths: Strengths, spread: bool = False) -> str:
+    """Return strengths as one line, such as ``slope 0.5, interaction of a 3, interaction of b 2``.
+
+    With ``spread``, strengths by feature are shortened to their spread: ``interaction 2 to 3 (2 features)``.
+    """
     shown = []
     for kind, strength in strengths.items():
-        if isinstance(strength, Mapping):
+        if isinstance(strength, Mapping) and spread and len(strength) > 1:
+            values = strength.values()
+            shown.append(f"{kind} {min(values):.3g} to {max(values):.3g} ({len(strength)} features)")
+        elif isinstance(strength, Mapping):
             shown += [f"{kind} of {feature} {value:.3g}" for feature, value in strength.items()]
         else:
             shown.append(f"{kind} {strength:.3g}")

@@ -64,7 +64,7 @@ def learn_anb(
     ----------
     table : DiscreteTable
         A table with a class. If its rows are not in memory, all families are scored, for which ``max_parents`` must
-        leave no more than 200,000 (see ``docs/guides/large-tables.md``).
+        leave no more than 200,000 (see the guide "Large tables").
     score : Score, default BDeu()
         BDeu, K2, LL, AIC, BIC, HQ and qNML have candidate lists. For other scores without set scores, the search
         scores all n 2ⁿ⁻¹ families separately, for up to 16 features. If this does not fit into memory and

@@ -138,5 +138,5 @@ class InformationDisplay(Display):
         ax.set_ylim(-1.75, 1.75)
         ax.set_aspect("equal")
         ax.set_axis_off()
-        title = f"darkest feature {most_own:.3f}, widest line {largest:.3f} nats per row"
+        title = f"darkest: {most_own:.3f} nats about the class; widest: {largest:.3f} nats about each other"
         ax.set_title(title, fontsize="small")

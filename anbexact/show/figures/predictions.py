@@ -77,6 +77,8 @@ class _ClassDisplay(_PredictionDisplay):
 
     x_label: ClassVar[str]
     y_label: ClassVar[str]
+    summary_name: ClassVar[str] = ""
+    """What ``summary`` holds, as the legend says it."""
 
     def __init__(self, curves: dict[Any, pd.DataFrame], summary: dict[Any, float]) -> None:
         self.curves, self.summary = curves, summary
@@ -147,7 +149,7 @@ class _ClassDisplay(_PredictionDisplay):
 
     def _name(self, label: Any) -> str:
         number = self.summary[label]
-        return plain(label if number != number else f"{label} ({number:.3f})")
+        return plain(label if number != number else f"{label} ({self.summary_name} {number:.3f})")
 
     @abstractmethod
     def _line(self, ax: Axes, curve: pd.DataFrame, colour: str, name: str) -> None:
@@ -174,6 +176,7 @@ class ReliabilityDisplay(_ClassDisplay):
     """
 
     x_label, y_label = "predicted probability", "observed share, 95 % interval"
+    summary_name = "calibration error"
 
     @classmethod
     def from_predictions(
@@ -206,6 +209,7 @@ class RocDisplay(_ClassDisplay):
     """True and false positive rates of each class against the others; ``summary`` has the areas under the curves."""
 
     x_label, y_label = "false positive rate", "true positive rate"
+    summary_name = "AUC"
 
     @classmethod
     def _curve(cls, event: Bools, p: Floats, sample_weight: Any) -> tuple[pd.DataFrame, float]:
@@ -220,6 +224,7 @@ class PrecisionRecallDisplay(_ClassDisplay):
     """Precision by recall of each class against the others; ``summary`` has the average precisions."""
 
     x_label, y_label = "recall", "precision"
+    summary_name = "average precision"
 
     @classmethod
     def _curve(cls, event: Bools, p: Floats, sample_weight: Any) -> tuple[pd.DataFrame, float]:

@@ -74,5 +74,5 @@ def _pool(facts: Facts) -> Markup:
         ]
         for name, of in members.iterrows()
     ]
-    caption = f"A pool of {len(facts['weights']):,} members; log loss in nats per held-out row"
+    caption = f"A pool of {counted(len(facts['weights']), 'member')}; log loss in nats per held-out row"
     return fragment(html_table(["member", "weight", "", "log loss", "outcome"], rows, caption))

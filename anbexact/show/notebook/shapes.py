@@ -37,7 +37,7 @@ def shapes_html(shapes: Shapes) -> Markup:
     ]
     parts = [paragraph(shapes_text(shapes)), element("div", *drawn, class_="charts")]
     if len(charts) > MOST_SHAPES:
-        parts.append(note(f"… and {len(charts) - MOST_SHAPES:,} more features; to_frame() has all of them."))
+        parts.append(note(f"Shapes that are not drawn: {len(charts) - MOST_SHAPES:,}; to_frame() has all of them."))
     rows = [[name_cell(of.name), name_cell(of.label), number(shape_range(of))] for of in interactions(shapes)]
     if rows:
         parts.append(html_table(["interaction", "class", "range"], rows[:MOST_SHAPES]))

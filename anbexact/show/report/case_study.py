@@ -126,9 +126,9 @@ class Query:
             same = dict(self.structure.parents) == dict(structure.parents)
             arcs = " Its arcs are the same as above." if same else " Its arcs differ from those above."
         print_wrapped(
-            f"A held-out row: the model is learned again from {self.rows_learned:,} rows and classifies row "
-            f"{self.row}, one of the other {self.rows_left_out:,}"
-            + (", the one where naive Bayes differs from it most." if self.differs else ".")
+            f"One row in detail: row {self.row}, one of {self.rows_left_out:,} rows that are held out while the "
+            f"model is learned again from the other {self.rows_learned:,}"
+            + (". On this row, it differs most from naive Bayes." if self.differs else ".")
             + arcs,
             width=TABLE_WIDTH,
         )

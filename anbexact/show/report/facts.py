@@ -159,8 +159,8 @@ def sizes_text(found: Facts) -> str:
     if not in_score or found["smoothing"] == found["ess"]:
         return f"equivalent sample size {found['smoothing']:.4g}"
     own = found.get("class_smoothing")
-    class_table = "" if own is None else f", {own:.4g} in that of the class"
-    return f"{ess}, {found['smoothing']:.4g} in the tables{class_table}"
+    class_table = "" if own is None else f", {own:.4g} for the table of the class"
+    return f"{ess} for the structure, {found['smoothing']:.4g} for the tables{class_table}"
 
 
 def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -> str:
@@ -268,10 +268,8 @@ def _print_refit(found: Facts) -> None:
     likelihood = f"conditional log likelihood {refit['conditional_log_likelihood']:.3f} nats in total"
     if "smoothing" in refit:
         degrees = refit["effective_degrees_of_freedom"]()
-        print_wrapped(
-            f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, "
-            f"strengths {strengths_text(refit['smoothing'])}, {likelihood}"
-        )
+        print_wrapped(f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, {likelihood}")
+        print_wrapped(f"strengths of the penalties: {strengths_text(refit['smoothing'], spread=True)}")
         for feature, text in refit.get("constraints", {}).items():
             print(f"  {feature}: {text}")
         if "optimality_gap" in refit:

@@ -1,4 +1,4 @@
-"""Reports of a classifier: one page to pass on, and the same as Markdown and JSON."""
+"""Reports of a classifier: one page to share, and the same as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -418,8 +418,8 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
         loss = own.loss_interval()[0]
         points.append(
             f"Held-out rows: {own.values['accuracy']:.1%} are classified correctly (95 % interval {low:.1%} to "
-            f"{high:.1%}); log loss {loss:.4f} nats per row, that is, the true classes have a probability of "
-            f"{np.exp(-loss):.3f} in the geometric mean."
+            f"{high:.1%}); log loss {loss:.4f} nats per row: on average, the true class gets a probability of "
+            f"{np.exp(-loss):.3f} (geometric mean)."
         )
         shares = np.bincount(own.truth, own.weights, len(validation.classes)) / own.weights.sum()
         points.append(f"Always answering the most frequent class would be right for {shares.max():.1%} of the rows.")

@@ -34,8 +34,9 @@ def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
         print_cells(first, others, widths)
     if len(report) > MOST_LINES:
         print(f"... and {len(report) - MOST_LINES} more features")
-    print("ln BF: log Bayes factor, above 0 for independence, below 0 for dependence; information: conditional")
-    print("  mutual information with the class in this network, nats per row")
+    print("ln BF: log Bayes factor; the further below 0, the clearer it is that the feature and the class depend on")
+    print("  each other, and above 0, that they do not; information: what the feature tells about the class in this")
+    print("  network when its parents are known (conditional mutual information), nats per row")
 
 
 class ComparisonTable:
@@ -63,19 +64,19 @@ class ComparisonTable:
 
 def print_legend(frame: pd.DataFrame) -> None:
     """Print what the columns of a comparison mean."""
-    print("± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss: the same per")
-    print("  row, with a minus sign; Brier: summed over classes, 0 to 2; ECE: expected calibration error, the mean")
-    print("  distance of the predicted class's probability from its share of hits, in 10 bins")
+    print("± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss: minus CLL")
+    print("  per row, lower is better; Brier: summed over classes, 0 to 2; ECE: expected calibration error, how far")
+    print("  the predicted probabilities are from the shares of right answers, in 10 bins")
     print("parameters: free probabilities, or coefficients; rows: rows of the tables that define the model; fit s:")
-    print("  seconds to learn; all means over folds")
+    print("  seconds to learn; these are means over folds")
     if any(str(name).endswith(" refitted") for name in frame.index):
-        print("refitted: the network as a logistic regression, its coefficients fitted to the class given the")
-        print("  features; how far they move is chosen by cross-validation in training; fit s is of both fits")
+        print("refitted: the network as a logistic regression whose coefficients are fitted to predict the class;")
+        print("  cross-validation in training chooses how far they may move; fit s includes both fits")
     if any(str(name).endswith(" smooth") for name in frame.index):
         print(
-            "smooth: shapes on fine intervals, fitted to the class given the features; its parameters are effective"
+            "smooth: smooth shapes on fine intervals, fitted to predict the class; parameters are effective degrees"
         )
-        print("  degrees of freedom")
+        print("  of freedom")
 
 
 def _number(value: float, digits: int) -> str:
@@ -95,8 +96,8 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
         hits = frame["accuracy"].max()
         best = [str(name) for name, share in frame["accuracy"].items() if share == hits]
         sentences.append(
-            f"Lowest log loss: {_enumerated(names)}, {least:.4f}; such probabilities of the true classes are "
-            f"{math.exp(-least):.3f} in the geometric mean. Highest accuracy: {_enumerated(best)}, {hits:.4f}."
+            f"Lowest log loss: {_enumerated(names)}, {least:.4f}: on average, the true class gets a probability of "
+            f"{math.exp(-least):.3f} (geometric mean). Highest accuracy: {_enumerated(best)}, {hits:.4f}."
         )
     refits = {str(old): losses[new] - losses[old] for old, new in frame.attrs["refits"].items() if new in losses}
     lowered = [f"{name} by {-change:.4f}" for name, change in refits.items() if change < 0]
@@ -105,7 +106,7 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
         which = f" ({_enumerated(lowered)})" if lowered else ""
         others = f", and raised it for {len(raised)} ({_enumerated(raised)})" if raised else ""
         sentences.append(
-            f"The refit lowered the log loss for {len(lowered)} of {len(refits)} networks{which}{others}."
+            f"Refitting lowered the log loss for {len(lowered)} of {len(refits)} networks{which}{others}."
         )
     return sentences
 

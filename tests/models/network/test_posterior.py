@@ -266,7 +266,7 @@ class TestHandling:
         strict = ANBClassifier(handle_missing="error").fit(self.X, self.y)
         with pytest.raises(ValueError, match="column 'a', row 1: the cell is missing"):
             strict.predict(pd.DataFrame({"a": ["x", None], "b": ["u", "u"]}))
-        with pytest.raises(ValueError, match=r"1 of 4 rows has a missing feature, most in column 'a' \(1\)"):
+        with pytest.raises(ValueError, match=r"1 of 4 rows has a missing feature, most often 'a', in 1 row"):
             ANBClassifier(handle_missing="error").fit(self.holed, self.y)
 
     def test_missing_as_a_state_of_its_own(self):
@@ -289,7 +289,7 @@ class TestHandling:
         assert own.score(X, np.isnan(X[:, 0])) == 1
 
     def test_missing_in_training_is_left_out_with_a_warning(self):
-        with pytest.warns(UserWarning, match=r"1 of 4 rows has a missing feature \(most in column 'a' \(1\)\)"):
+        with pytest.warns(UserWarning, match=r"1 of 4 rows has a missing feature \(most often 'a', in 1 row\)"):
             holed = ANBClassifier(handle_missing="marginalize").fit(self.holed, self.y)
         kept = self.X.index != 1
         whole = ANBClassifier().fit(self.X[kept], np.array(self.y)[kept])

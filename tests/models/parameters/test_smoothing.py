@@ -238,7 +238,7 @@ class TestHeldOut:
         spread = np.sqrt(frequencies.prod() / (len(y) + 2.0))
         np.testing.assert_allclose(shares.mean(axis=0), frequencies, atol=4 * spread / np.sqrt(400))
         np.testing.assert_allclose(shares.std(axis=0), spread, rtol=0.15)
-        assert "1 in that of the class" in sample_sizes(fitted)
+        assert "1 for the table of the class" in sample_sizes(fitted)
 
     @pytest.mark.parametrize("n_rows", [400, 1500])
     def test_the_second_maximum_where_the_first_is_worse_than_the_class_frequencies(self, n_rows):

@@ -363,4 +363,4 @@ class TestWeightsOfZero:
         text = str(report(pool, *rows).to_html())
         assert "The pool" in text
         assert "evidence panel is not available" not in text
-        assert "A pool of 1 members" in pool._repr_html_()
+        assert "A pool of 1 member;" in pool._repr_html_()

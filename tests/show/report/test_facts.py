@@ -167,7 +167,7 @@ def test_what_takes_long_is_computed_only_where_it_is_shown(rows, capsys):
     ("given", "text"),
     [
         ({"score_name": "BDeu", "smoothing": 2.0}, "equivalent sample size 2"),
-        ({"score_name": "BDs", "smoothing": 0.5}, "equivalent sample size 2, 0.5 in the tables"),
+        ({"score_name": "BDs", "smoothing": 0.5}, "equivalent sample size 2 for the structure, 0.5 for the tables"),
         ({"score_name": "BIC", "smoothing": 0.5}, "equivalent sample size 0.5"),
         ({"score_name": "BDeu", "parameters": "ml"}, "equivalent sample size 2, tables by ml"),
         ({"score_name": "BIC", "parameters": "ml"}, "tables by ml"),

@@ -182,15 +182,18 @@ def test_the_row_that_is_explained_took_no_part_in_learning(continuous, recwarn,
     pd.testing.assert_frame_equal(query.explanation.terms, network.explain(of_row)[0].terms)
     assert query.explanation.terms["of"].max() <= len(kept)
     assert not recwarn.list
-    query.print(network.structure_)
+    query.print(network)
     printed = capsys.readouterr().out
     sentences = " ".join(printed.split())
-    assert f"learned again from 120 rows and classifies row {query.row}, one of the other 30" in sentences
+    held_out = (
+        f"row {query.row}, one of 30 rows that are held out while the model is learned again from the other 120"
+    )
+    assert held_out in sentences
     assert "Its arcs are the same as above." in sentences
     assert f"The true class of the row is {y[query.row]}." in sentences
     assert str(query.explanation) in printed
     assert "rightly" not in printed
-    query.print(NaiveBayesClassifier().fit(X, [0, 1] * 75).structure_)
+    query.print(NaiveBayesClassifier().fit(X, [0, 1] * 75))
     assert "Its arcs differ from those above." in " ".join(capsys.readouterr().out.split())
 
 

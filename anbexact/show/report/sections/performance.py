@@ -218,14 +218,15 @@ def refit_section(validation: Validation | None) -> Section | None:
     which = "This model is the refit." if refitted == validation.own else "This model is the generative network."
     text = (
         "The same network in two ways: generative, fitted to features and class together, and refitted to the class "
-        f"given the features (the same arcs as a logistic regression). {which} Log loss of the refit minus log loss "
-        f"of the network: {_difference((mean, low, high))} nats per row. {verdict}"
+        f"given the features (the same arcs as a logistic regression). {which} The log loss of the refit "
+        f"differs from the log loss of the network by {_difference((mean, low, high))} nats per row. {verdict}"
     )
     of_pool = [_difference(validation.lines[pooled].loss_interval(line)) for line in (first, second)]
     together = (
-        "Pooled: the normalised geometric mean of the probabilities of both, each learned without the row. Its log "
-        f"loss minus the log loss of the network: {of_pool[0]} nats per row; minus the log loss of the refit: "
-        f"{of_pool[1]}. A PooledClassifier also learns the weights of its members."
+        "Pooled: the normalised geometric mean of the probabilities of both, each learned without the row. The log "
+        f"loss of the pool differs from the log loss of the network by {of_pool[0]} nats per row, and from the log "
+        f"loss of the refit by {of_pool[1]}; below 0, the pool is better. A PooledClassifier also learns the weights "
+        "of its members."
     )
     lines = []
     for name in validation.refit:
