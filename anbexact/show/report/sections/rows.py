@@ -87,7 +87,7 @@ def _feature(subject: Subject, j: int, name: Hashable, missing: npt.NDArray[np.b
     weights = np.bincount(codes[seen].astype(np.intp), subject.weights[seen], len(states))
     shares = weights / (weights.sum() or 1.0)
     order = np.argsort(-shares, kind="stable") if len(states) > MOST_STATES else np.arange(len(states))
-    shown = [f"{_one_way(shortened(states[k], 28))} {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
+    shown = [f"{_one_way(shortened(states[k], 28))}: {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
     rest = f"; {len(states) - MOST_STATES} more" if len(states) > MOST_STATES else ""
     record: dict[str, Any] = {
         "feature": name,
