@@ -20,7 +20,7 @@ kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py tab
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-full coverage lint style types docs-examples docs docs-check bench bench-record bench-smoke papers papers-quick clean distclean
+.PHONY: help demo install test test-full coverage lint style types docs-examples docs docs-check bench bench-record bench-smoke keep-files papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ bench-record: $(VENV)/installed-dev  ## say what got slower since the stored run
 
 bench-smoke: $(VENV)/installed-dev  ## run all benchmarks on tiny tables, to see whether they work (a minute)
 	$(BIN)/python -m benchmarks --smoke
+
+keep-files: $(VENV)/installed-dev  ## keep a file of every kind of model of this version, for the tests of later ones
+	$(BIN)/python tests/kept_files.py
 
 papers: $(VENV)/installed-dev  ## measure the papers' tables again, into docs/measurements (hours; resumable)
 	$(BIN)/python -m benchmarks.papers $(ARGS)

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from anbexact.adapters.ppl.pymc import logit_to_pymc, to_pymc
     from anbexact.adapters.statsmodels.logit import LogitModel, to_logit
     from anbexact.files.classifiers import load, save
+    from anbexact.scorecards.making import to_scorecard
+    from anbexact.scorecards.scorecard import Scorecard
 
 __all__ = [
     "ANBEstimator",
     "GBNEstimator",
     "LogitModel",
     "MostProbableExplanations",
+    "Scorecard",
     "TANEstimator",
     "class_posterior",
     "d_separated",
@@ -56,6 +59,7 @@ __all__ = [
     "to_pmml",
     "to_pymc",
     "to_python",
+    "to_scorecard",
     "to_sql",
 ]
 
@@ -66,6 +70,7 @@ import_on_first_use(
         "GBNEstimator": "anbexact.adapters.pgmpy.structure_estimators",
         "LogitModel": "anbexact.models.logit.model",
         "MostProbableExplanations": "anbexact.adapters.pgmpy.batch_queries",
+        "Scorecard": "anbexact.scorecards.scorecard",
         "TANEstimator": "anbexact.adapters.pgmpy.structure_estimators",
         "class_posterior": "anbexact.adapters.pgmpy.queries",
         "d_separated": "anbexact.adapters.pgmpy.queries",
@@ -91,6 +96,7 @@ import_on_first_use(
         "to_pmml": "anbexact.adapters.deploy.pmml",
         "to_pymc": "anbexact.adapters.ppl.pymc",
         "to_python": "anbexact.adapters.deploy.python_scorer",
+        "to_scorecard": "anbexact.scorecards.making",
         "to_sql": "anbexact.adapters.deploy.sql",
     },
 )

@@ -12,16 +12,19 @@ if TYPE_CHECKING:
     from anbexact.show.report.evidence_panel import panel
     from anbexact.show.report.features import feature_report
     from anbexact.show.report.making import Report, report
+    from anbexact.show.report.nomogram import Nomogram, nomogram
     from anbexact.show.report.stability import stability_report
 
-__all__ = ["Report", "arc_report", "feature_report", "panel", "report", "stability_report"]
+__all__ = ["Nomogram", "Report", "arc_report", "feature_report", "nomogram", "panel", "report", "stability_report"]
 
 import_on_first_use(
     __name__,
     {
+        "Nomogram": "anbexact.show.report.nomogram",
         "Report": "anbexact.show.report.making",
         "arc_report": "anbexact.show.report.arcs",
         "feature_report": "anbexact.show.report.features",
+        "nomogram": "anbexact.show.report.nomogram",
         "panel": "anbexact.show.report.evidence_panel",
         "report": "anbexact.show.report.making",
         "stability_report": "anbexact.show.report.stability",

@@ -16,6 +16,7 @@ from anbexact.adapters.deploy.onnx_graph import ML, Graph, Source, add_posterior
 from anbexact.adapters.deploy.scoring_form import ScoringForm, scoring_form
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import CLASSIFIERS
+from anbexact.files.atomic import atomic_path
 
 if TYPE_CHECKING:
     import onnx
@@ -127,7 +128,8 @@ def to_onnx(
     helper.set_model_props(model, _metadata(form))
     onnx.checker.check_model(model)
     if path is not None:
-        Path(path).write_bytes(model.SerializeToString())
+        with atomic_path(Path(path)) as draft:
+            draft.write_bytes(model.SerializeToString())
     return model
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,10 @@ __all__ = ["to_python"]
 
 PLACE = 'MODEL = ""\n'
 """The placeholder for the model in the source of the scorer."""
+MAIN = "def main("
+"""Where the functions of scorecards are inserted."""
+BEGIN = "# ---- functions\n"
+"""Where they begin in their source."""
 CHUNK = 100
 """Characters of the model in a line of the file."""
 
@@ -64,10 +68,16 @@ def to_python(classifier: Any, path: str | Path) -> None:
     write_atomically(Path(path), python_source(scoring_form(classifier, "to_python")))
 
 
-def python_source(form: ScoringForm) -> str:
-    """Return the text of the file."""
+def python_source(form: ScoringForm, card: Mapping[str, Any] | None = None) -> str:
+    """Return the text of the file; that of a scorecard also has functions for scores and reasons."""
     source = Path(__file__).with_name("scorer_source.py").read_text(encoding="utf-8")
-    text = json.dumps(_plain(form), separators=(",", ":"))
+    plain = _plain(form)
+    if card is not None:
+        plain["card"] = card
+        further = Path(__file__).with_name("card_source.py").read_text(encoding="utf-8").split(BEGIN)[1]
+        before, after = source.split(MAIN)
+        source = f"{before}{further.strip()}\n\n\n{MAIN}{after}"
+    text = json.dumps(plain, separators=(",", ":"))
     chunks = [text[start : start + CHUNK] for start in range(0, len(text), CHUNK)]
     before, after = source.split(PLACE)
     literal = "".join(f"    {chunk!r}\n" for chunk in chunks)

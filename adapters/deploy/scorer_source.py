@@ -111,20 +111,32 @@ class Scorer:
         self.complete = self._terms(model["complete"])
         same = model["network"] == "complete"
         self.network = self.complete if same else self._terms(model["network"] or [])
+        self.card: dict[str, Any] = model.get("card", {})
 
     def _terms(self, given: list[dict[str, Any]]) -> list[Term]:
         return [Term(term, self.arities, len(self.classes)) for term in given]
 
-    def probabilities(self, row: Any) -> list[float]:
-        """Return the probabilities of the classes, a list; NaN for a row that is impossible for every class."""
+    def codes(self, row: Any) -> list[int]:
+        """Return the codes of the cells of a row."""
         unknown = [name for name in row if name not in self.places]
         if unknown:
             raise ValueError(f"{unknown[0]!r} is not a feature; the features are {list(self.places)}")
-        codes = [column.code(row.get(column.name)) for column in self.columns]
-        logs = [0.0] * len(self.classes)
-        if min(codes, default=0) >= 0:
-            for term in self.complete:
-                logs = _sums(logs, term.at(codes))
+        return [column.code(row.get(column.name)) for column in self.columns]
+
+    def sums(self, codes: list[int]) -> list[float]:
+        """Return the sums of the terms by class."""
+        found = [0] * len(self.classes)
+        for term in self.complete:
+            found = _sums(found, term.at(codes))
+        return found
+
+    def probabilities(self, row: Any) -> list[float]:
+        """Return the probabilities of the classes, a list; NaN for a row that is impossible for every class."""
+        codes = self.codes(row)
+        if self.card:
+            logs = _sums([self.card["scale"] * total for total in self.sums(codes)], self.card["offsets"])
+        elif min(codes, default=0) >= 0:
+            logs = self.sums(codes)
         else:
             logs = self._summed_out(codes)
         top = max(logs)
@@ -241,6 +253,12 @@ def predict(row: Any) -> Any:
     return scorer().classes[probabilities.index(max(probabilities)) if probabilities[0] == probabilities[0] else 0]
 
 
+def card_scores(row: Any) -> list[int]:
+    """Return the scores of a row, if the model of this file is a scorecard."""
+    card, sums = scorer().card, scorer().sums(scorer().codes(row))
+    return [card["intercept"][k] + sums[place] for k, place in enumerate(card["places"])]
+
+
 def main(arguments: Any = None) -> int:
     """Read a table with a header, and write its rows with the prediction and the probabilities of the classes."""
     parser = argparse.ArgumentParser(description="Score the rows of a CSV file.")
@@ -258,7 +276,7 @@ def main(arguments: Any = None) -> int:
             parser.error(f"the table has no column {lacking[0]!r}")
         labels = [f"P({label})" for label in scorer().classes]
         writer = csv.writer(sys.stdout, delimiter=options.delimiter, lineterminator="\n")
-        writer.writerow([*header, "prediction", *labels])
+        writer.writerow([*header, *scorer().card.get("names", []), "prediction", *labels])
         for number, cells in enumerate(reader, 1):
             row = {column.name: column.value(cells[str(column.name)] or "") for column in scorer().columns}
             try:
@@ -266,7 +284,8 @@ def main(arguments: Any = None) -> int:
                 prediction = predict(row)
             except ValueError as error:
                 parser.error(f"row {number}: {error}")
-            writer.writerow([*(cells[name] for name in header), prediction, *map(repr, probabilities)])
+            scores = card_scores(row) if scorer().card else []
+            writer.writerow([*(cells[name] for name in header), *scores, prediction, *map(repr, probabilities)])
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -168,6 +168,23 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     return _form(reader, what, complete, terms, obstacle)
 
 
+def card_columns(reader: Reader, features: Sequence[Hashable], what: str) -> tuple[CodedColumn, ...]:
+    """Return the columns of a scorecard, in which missing and unknown cells have the code after the last state.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For names, states or columns that cannot be carried, as :func:`scoring_form` does.
+    """
+    _check_names(reader, (*features, reader.vocabulary.class_name), what)
+    found = []
+    for name in features:
+        column = _column(reader, name, what)
+        missing, unknown = (column.arity if code == SUMMED_OUT else code for code in (column.missing, column.unknown))
+        found.append(replace(column, arity=column.arity + 1, missing=missing, unknown=unknown))
+    return tuple(found)
+
+
 def sum_over_families(classifier: Any, what: str) -> tuple[FamilySum, Reader]:
     """Return the log odds of a fitted classifier as a sum of functions, and how the classifier reads frames.
 
@@ -204,20 +221,25 @@ def _form(
     reader: Reader, what: str, complete: tuple[Term, ...], network: tuple[Term, ...] | None, obstacle: str = ""
 ) -> ScoringForm:
     vocabulary = reader.vocabulary
-    class_name = vocabulary.class_name
-    classes = vocabulary.states[class_name]
+    _check_names(reader, vocabulary.names, what)
+    columns = tuple(_column(reader, name, what) for name in vocabulary.features)
+    return ScoringForm(
+        vocabulary.class_name, vocabulary.states[vocabulary.class_name], columns, complete, network, obstacle
+    )
+
+
+def _check_names(reader: Reader, names: Sequence[Hashable], what: str) -> None:
+    """Refuse names and classes that are not text or numbers, and names that are the same text."""
     texts: dict[str, Hashable] = {}
-    for name in vocabulary.names:
+    for name in names:
         _check_plain(name, f"the name {name!r}", what)
         if texts.setdefault(str(name), name) is not name:
             raise ValueError(
                 f"{what} writes column names as text, and columns {texts[str(name)]!r} and {name!r} would have the "
                 "same name: rename one of them before fit"
             )
-    for label in classes:
+    for label in reader.vocabulary.states[reader.vocabulary.class_name]:
         _check_plain(label, f"the class {label!r}", what)
-    columns = tuple(_column(reader, name, what) for name in vocabulary.features)
-    return ScoringForm(class_name, classes, columns, complete, network, obstacle)
 
 
 def _column(reader: Reader, name: Hashable, what: str) -> CodedColumn:

@@ -1,8 +1,8 @@
 """Fitted classifiers as network files for other programs, and network files as classifiers.
 
-pgmpy writes and reads the formats, but alters names, and numbers in XDSL. A file therefore contains *safe* names, and
-a second file next to it maps them back. The file that pgmpy wrote is read again and compared before it gets its final
-name.
+pgmpy writes the formats, but alters names, and numbers in XDSL. A file therefore contains *safe* names, and a second
+file next to it maps them back. The file that pgmpy wrote is read again and compared before it gets its final name.
+Files are read by :mod:`anbexact.adapters.files.network_parsers`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,13 @@ import gzip
 import json
 import os
 import random
-import re
 import secrets
 import shutil
 import warnings
 import zlib
-from collections import Counter
 from collections.abc import Hashable
-from functools import cache
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import networkx as nx
@@ -29,6 +25,7 @@ import numpy as np
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
+from anbexact.adapters.files.network_parsers import parse
 from anbexact.adapters.files.safe_names import (
     describe_names,
     names_path,
@@ -49,8 +46,9 @@ if TYPE_CHECKING:
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
+    from pgmpy.factors.discrete import TabularCPD
     from pgmpy.models import DiscreteBayesianNetwork
-    from pgmpy.readwrite import BIFReader, BIFWriter, XDSLReader, XDSLWriter, XMLBIFReader, XMLBIFWriter
+    from pgmpy.readwrite import BIFWriter, XDSLWriter, XMLBIFWriter
 
 __all__ = ["from_file", "to_file"]
 
@@ -60,8 +58,8 @@ CLOSE = 1e-12
 """Maximum relative difference of a probability that is read back. With n variables, each of two log joint
 probabilities then differs by at most n times this, and a posterior by half of n times this: by 5e-10 for a thousand
 variables."""
-BYTES_TO_READ = {"BIF": 60, "XMLBIF": 10, "XDSL": 10}
-"""Memory that pgmpy's readers were measured to need, in bytes per byte of the file."""
+BYTES_TO_READ = {"BIF": 15, "XMLBIF": 5, "XDSL": 5}
+"""Memory that reading was measured to need, in bytes per byte of the file."""
 
 
 def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path) -> None:
@@ -139,8 +137,8 @@ def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path
         _compare(twin.conditional_tables_, dict(twin.vocabulary_.states), _parsed(text.encode("ascii"), kind))
     except ValueError as error:
         raise ValueError(
-            f"cannot write {path}: pgmpy reads its own {kind} back differently ({error}). Nothing was written; try "
-            "another format or the save method."
+            f"cannot write {path}: the {kind} that pgmpy wrote reads back differently ({error}). Nothing was "
+            "written; try another format or the save method."
         ) from error
     _replace_pair(path, text, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
@@ -230,21 +228,6 @@ def _kind(path: Path, advice: str = "") -> str:
     return kind
 
 
-@cache
-def _bif_grammars() -> tuple[Any, Any]:
-    return BIFReader.get_variable_grammar(None), BIFReader.get_probability_grammar(None)
-
-
-class _BIFReader(BIFReader):  # type: ignore[misc]  # pgmpy has no types
-    """pgmpy's reader with grammars that are made only once: pgmpy takes two seconds to make them for every file."""
-
-    def get_variable_grammar(self) -> Any:
-        return _bif_grammars()[0]
-
-    def get_probability_grammar(self) -> Any:
-        return _bif_grammars()[1]
-
-
 class _XMLBIFWriter(XMLBIFWriter):  # type: ignore[misc]  # pgmpy has no types
     """pgmpy's writer in linear time: its own method takes time that grows with the square of a table's size."""
 
@@ -293,40 +276,40 @@ def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
     Raises
     ------
     ValueError
-        If pgmpy cannot read it, or would overlook some of it.
+        If it does not follow the grammar of the format.
+    MemoryError
+        If it needs more memory than is available.
     """
     needed, available = BYTES_TO_READ[kind] * len(content), available_memory()
     if needed > available:
         raise MemoryError(
-            f"pgmpy would need about {human_bytes(needed)} to read {human_bytes(len(content))} of {kind}, but "
+            f"about {human_bytes(needed)} would be needed to read {human_bytes(len(content))} of {kind}, but "
             f"{human_bytes(available)} are available" + (": XMLBIF and XDSL need less" if kind == "BIF" else "")
         )
     if not content.strip():
         raise ValueError("it is empty")
     try:
-        if kind == "BIF":
-            text = "\n".join(line.rstrip() for line in re.split("\r\n?|\n", content.decode("utf-8-sig")))
-            reader = _BIFReader(string=text + "\n")  # it overlooks a block that does not end in a brace and a newline
-            variables: list[str] = reader.variable_names
-        else:
-            reader = (XMLBIFReader if kind == "XMLBIF" else XDSLReader)(path=BytesIO(content))
-            variables = reader.variables
-        others = {node.tag for node in reader.network.find("nodes")} - {"cpt"} if kind == "XDSL" else ()
-        network = reader.get_model()
-    except MemoryError:
-        raise
-    except Exception as error:  # pgmpy's readers raise errors of any type
-        raise ValueError(f"pgmpy cannot read it ({type(error).__name__}: {error})") from error
-    if others:
-        raise ValueError(f"it contains nodes that are not tables of probabilities ({', '.join(sorted(others))})")
-    if not variables:
-        raise ValueError("it does not declare any variables")
-    twice = [name for name, times in Counter(variables).items() if times > 1]
-    if twice:
-        raise ValueError(f"it declares the variable {twice[0]!r} more than once")
-    bare = set(variables) - {cpd.variable for cpd in network.get_cpds()}
-    if bare:
-        raise ValueError(f"it contains no probabilities of {min(bare)!r}")
+        found = parse(content, kind)
+    except (ElementTree.ParseError, LookupError, RecursionError) as error:  # the XML, or the name of its encoding
+        raise ValueError(f"it is not well-formed XML ({error})") from error
+    network = DiscreteBayesianNetwork()
+    network.name = found.name
+    network.add_nodes_from(found.states)
+    try:
+        network.add_edges_from((parent, name) for name, (parents, _) in found.tables.items() for parent in parents)
+    except ValueError as error:  # a cycle
+        raise ValueError(f"its arcs are not those of a network ({error})") from error
+    for name, (parents, values) in found.tables.items():
+        network.add_cpds(
+            TabularCPD(
+                name,
+                len(values),
+                values.reshape(len(values), -1),
+                evidence=parents or None,
+                evidence_card=list(values.shape[1:]) or None,
+                state_names={variable: list(found.states[variable]) for variable in (name, *parents)},
+            )
+        )
     return network
 
 

@@ -18,7 +18,7 @@ from anbexact._runtime.json_values import decode, encode, encode_as
 from anbexact.adapters.pgmpy.networks import from_pgmpy
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.files.document import digest
+from anbexact.files.document import digest, refuse_newer
 from anbexact.files.earlier import own_missing_of_earlier
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.tables import ConditionalTable
@@ -166,12 +166,7 @@ def read_names(path: Path) -> dict[str, Any] | None:
         raise ValueError(f"{path} is damaged: it is not complete JSON ({error}). {advice}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{path} is not a file of names: {FORMAT!r} is missing. {advice}")
-    version = document.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise ValueError(
-            f"{path} was written by anbexact {document.get('package_version')} in format {version}, newer than the "
-            f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
-        )
+    refuse_newer(document, path, FORMAT_VERSION)
     try:
         if digest(document) != document.get("sha256"):
             raise ValueError("its contents do not match its checksum")

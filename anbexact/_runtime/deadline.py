@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import signal
 import sys
 import threading
@@ -13,9 +14,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
 
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.event import Event, Listener, register
 
 from anbexact._kernels.jit import KEPT
+from anbexact._kernels.saved import failures
 from anbexact._runtime.progress import is_watched
 from anbexact._runtime.warn import warn
 
@@ -23,9 +26,10 @@ COMPILED_SECONDS = 0.2
 """Seconds from which on a kernel counts as compiled; loading it from disk takes less."""
 ONCE = "anbexact: compiling, once: the first use after installation takes some seconds longer"
 ALWAYS = (
-    "compiled code cannot be saved, because there is no writable folder for it, and every process compiles again, "
-    "which takes seconds to minutes: set the environment variable NUMBA_CACHE_DIR to a writable folder that persists"
+    "compiled code cannot be saved, because {}, and every process compiles again, which takes seconds to minutes: "
+    "set the environment variable NUMBA_CACHE_DIR to a writable folder that persists"
 )
+NO_FOLDER = "there is no writable folder for it"
 
 
 class _Compilation(Listener):
@@ -38,7 +42,7 @@ class _Compilation(Listener):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._depth, self._began, self._total = 0, 0.0, 0.0
-        self._told = False
+        self._told = self._told_unsaved = False
         self._collects = False
 
     def on_start(self, event: Event) -> None:
@@ -61,13 +65,16 @@ class _Compilation(Listener):
 
     def _tell(self, event: Event, seconds: float) -> None:
         """Say once that kernels are being compiled: in an interactive session, or always if the code is not saved."""
+        if failures and not self._told_unsaved:
+            self._told_unsaved = True
+            warn(ALWAYS.format(f"writing to {failures[0].filename or 'disk'} failed ({failures[0].strerror})"))
         if self._told or seconds < COMPILED_SECONDS:
             return
         kernel = getattr((event.data or {}).get("dispatcher"), "py_func", None)
         if getattr(kernel, "__module__", "").startswith("anbexact."):
             self._told = True
             if not KEPT:
-                warn(ALWAYS)
+                warn(ALWAYS.format(NO_FOLDER))
             elif is_watched(sys.stderr):
                 print(ONCE, file=sys.stderr, flush=True)
 
@@ -77,10 +84,26 @@ class _Compilation(Listener):
         with self._lock:
             return self._total + (time.perf_counter() - self._began if self._depth else 0.0)
 
+    def before_fork(self) -> None:
+        """Wait for other threads that compile: the new process would wait for them in vain."""
+        global_compiler_lock.acquire()  # type: ignore[no-untyped-call]  # numba has no types
+        self._lock.acquire()
+
+    def after_fork(self) -> None:
+        """Let them go on."""
+        self._lock.release()
+        global_compiler_lock.release()  # type: ignore[no-untyped-call]  # numba has no types
+
 
 compilation = _Compilation()
 """The compilation in this process, in all threads."""
 register("numba:compile", compilation)  # type: ignore[no-untyped-call]  # numba has no types
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=compilation.before_fork,
+        after_in_parent=compilation.after_fork,
+        after_in_child=compilation.after_fork,
+    )
 
 
 def check_limit(name: str, value: object) -> None:

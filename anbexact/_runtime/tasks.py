@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -36,6 +37,8 @@ _single = threading.Lock()
 _single_uses = 0
 _single_limits: Any = None
 """How many blocks of :func:`one_blas_thread` are open, and the limit that the first of them set; under the lock."""
+if hasattr(os, "register_at_fork"):  # a new process would wait in vain for a thread that held the lock
+    os.register_at_fork(before=_single.acquire, after_in_parent=_single.release, after_in_child=_single.release)
 
 
 @contextmanager

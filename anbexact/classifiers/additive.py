@@ -15,6 +15,7 @@ from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.models.logit.refit import check_max_iter
 from anbexact.models.smooth.refine import INTERVALS, check_intervals
 from anbexact.models.smooth.refit import check_interactions, check_smooth
+from anbexact.models.smooth.shape_constraints import AskedConstraints
 
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
@@ -29,6 +30,11 @@ class AdditiveParameters(TimeLimitParameters):
     smooth: str | float | Mapping[str, Any] = "auto"
     interactions: str = "families"
     ordered: Collection[Hashable] = ()
+    monotone: Mapping[Hashable, Any] | None = None
+    convex: Collection[Hashable] = ()
+    concave: Collection[Hashable] = ()
+    cyclic: Collection[Hashable] = ()
+    flat_beyond: Mapping[Hashable, tuple[float | None, float | None]] | None = None
     max_iter: int = 100
 
 
@@ -125,6 +131,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         if check_smooth(self.smooth) is None:
             raise ValueError("smooth must not be None: use RefittedClassifier for a refit without smooth shapes")
         check_interactions(self.interactions)
+        AskedConstraints(self.monotone, self.convex, self.concave, self.cyclic, self.flat_beyond).check()
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)
 
@@ -143,6 +150,11 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
             smooth=self.smooth,
             interactions=self.interactions,
             ordered=self.ordered,
+            monotone=self.monotone,
+            convex=self.convex,
+            concave=self.concave,
+            cyclic=self.cyclic,
+            flat_beyond=self.flat_beyond,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +21,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.choosing.sample_size import (
     PLAIN,
+    Choices,
     Learn,
     Learned,
     Learner,
@@ -28,6 +30,7 @@ from anbexact.classifiers.choosing.sample_size import (
     learn_structure,
 )
 from anbexact.classifiers.choosing.table_strengths import Split, chosen_strengths, time_for_structure
+from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
@@ -152,6 +155,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
     _completes = True
     _relearns = True
     """Whether structures may be learned again in folds of the rows, to choose equivalent sample sizes."""
+    _choices: Choices | None = None
+    """What the last fit chose from its rows; None before, and for networks that choose nothing in this way."""
+    _given: Choices | None = None
+    """What the next fit is not to choose, because a fit to other rows has chosen it."""
 
     @abstractmethod
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
@@ -210,6 +217,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         learned = learner(time_limit=time_for_structure(limit)) if self.parameters == HIERARCHICAL else learner()
         score = self.score_of(learned.ess)
         strengths = self._strengths(table, learned.structure, learned, deadline)
+        self._choices = Choices.of(learned, strengths)
         how = strengths, learned.class_smoothing
         estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, *how)
         network = self._estimated(table, learned.structure, cut_points, estimation)
@@ -227,6 +235,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         split: Split = split_table,
     ) -> Strengths:
         """Return the strengths of the tables of a structure, if they are hierarchical."""
+        if self._given is not None:
+            return self._given.strengths.of_parents(structure.parents)
         if self.parameters != HIERARCHICAL:
             return Strengths()
         learn = self._relearning(table, learned) if self._relearns else None
@@ -260,6 +270,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
 
     def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
         """Return a function that learns the structure and the equivalent sample sizes of score and tables."""
+        if self._given is not None:
+            return partial(self._given.repeated, self._searches(table)[0], self.score_of, table)
         chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
@@ -270,6 +282,27 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
         return partial(learn_structure, table, learner, ess, smoothing, time_limit=getattr(self, "time_limit", None))
+
+    def _learned_again(self, X: Any, y: Any, weights: Any) -> DiscreteClassifier:
+        if self._choices is None:
+            return super()._learned_again(X, y, weights)
+        return self._with_choices(self._choices).fit(X, y, sample_weight=weights)
+
+    def _with_choices(self, choices: Choices) -> Self:
+        """Return an unfitted copy of this fitted classifier, whose next fit makes these choices.
+
+        The copy knows all states of columns that were neither cut nor grouped. Otherwise, a state that its rows lack
+        would be summed out at prediction, which can take long after a refit.
+        """
+        copy: Self = clone(self)
+        copy._given = choices
+        vocabulary, cut = self.vocabulary_, self.cut_points_
+        read_otherwise = {*cut, *vocabulary.groups, *vocabulary.quantities, *vocabulary.left_out}
+        known = {name: vocabulary.states[name] for name in vocabulary.features if name not in read_otherwise}
+        for name in vocabulary.own_missing.intersection(known):
+            known[name] = known[name][:-1]
+        copy.categories = {**known, **(self.categories or {})}
+        return copy
 
     def _searches(self, table: DiscreteTable) -> tuple[Search, tuple[Search, ...]]:  # may depend on the table
         """Return the search for structures, and the searches that are compared if there are few rows."""

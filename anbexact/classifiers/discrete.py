@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.displayed import shown
@@ -90,6 +90,27 @@ class DiscreteClassifier(
             Time limit, in seconds, of the fit that follows the fit of :meth:`_begun_with`.
         """
         return learned(self)
+
+    def _fitted_again(
+        self, learned: Callable[[DiscreteClassifier], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
+    ) -> DiscreteClassifier:
+        """Return a copy of this fitted classifier, fitted to other rows with the values that this one chose.
+
+        Cut points, structure and tables are learned again. Equivalent sample sizes, limits on parents and strengths
+        that this classifier chose from its own rows are not chosen anew.
+
+        Parameters
+        ----------
+        learned : callable
+            Returns such a copy of the classifier that :meth:`_read_by` returns, the same one in every call.
+        rows, seconds
+            As for :meth:`_fitted_after`.
+        """
+        return learned(self)
+
+    def _learned_again(self, X: Any, y: Any, weights: Any) -> DiscreteClassifier:
+        """Return a copy, fitted to other rows with the values that this one chose; see :meth:`_fitted_again`."""
+        return cast(DiscreteClassifier, clone(self).fit(X, y, sample_weight=weights))
 
     def _ended_by(self, seconds: float) -> bool:
         """Whether the fit was ended by ``seconds``, the limit of :meth:`_fitted_after`, not by a limit of its own."""

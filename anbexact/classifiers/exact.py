@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.choosing.limits import affordable_limit
-from anbexact.classifiers.choosing.sample_size import Learn, Search
+from anbexact.classifiers.choosing.sample_size import Choices, Learn, Search
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
@@ -79,7 +79,9 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         if self._most_parents is not None or self.max_parents is None:
             return own, (own,)
         limits = range(few, max(1, fewest) - 1, -1)
-        fewer = tuple(Search(_Limited(self, most), self._rehearsal(table, seconds, most, most)) for most in limits)
+        fewer = tuple(
+            Search(_Limited(self, most), self._rehearsal(table, seconds, most, most), most) for most in limits
+        )
         return own, fewer if fewer and seconds > QUICK_SECONDS else (own, *fewer)
 
     def _rehearsal(self, table: DiscreteTable, seconds: float, few: int, most: int | None = None) -> Learn:
@@ -96,6 +98,12 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         if limit is None and _n_searched(table) > MANY_FEATURES:
             limit = few
         return _Climbing(self, limit)
+
+    def _with_choices(self, choices: Choices) -> Self:
+        copy = super()._with_choices(choices)
+        if choices.max_parents is not None:
+            copy.max_parents = choices.max_parents
+        return copy
 
     def _search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None

@@ -33,10 +33,9 @@ from anbexact.classifiers.pooling.learning import (
     POOLED,
     Fold,
     Record,
-    cross_fit,
-    fit_members,
     held_out_logs,
     known_labels,
+    learn_members,
     make_folds,
     member_table,
     pool_weights,
@@ -91,11 +90,12 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     """A logarithmic pool: the weighted sum of the log posteriors of several classifiers.
 
     ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``, with weights ``w_m ≥ 0`` and biases b. These are fitted to
-    predictions for rows that the members did not learn from: in every fold, each member learns everything again from
-    the other rows, including cut points and structure. The fit maximises the conditional log likelihood of the
+    predictions for rows that the members did not learn from: in every fold, each member learns cut points, structure
+    and tables or shapes again from the other rows. What else it chose from all rows (equivalent sample sizes, limits
+    on parents, strengths of smoothing) is kept in the folds. The fit maximises the conditional log likelihood of the
     held-out rows minus ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that
     predict well by themselves (:func:`~anbexact.models.pool.weights.prior_centre`). The weights need not add up to 1,
-    so the pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
+    so the pool also calibrates. Members of weight 0 are dropped.
 
     Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
     see ``docs/guides/pool.md``. Where a cell is missing, every member sums it out under its own network, and the
@@ -118,7 +118,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     time_limit : float, optional
         Total time limit in seconds. A fit is not started if, judging by the fits so far, it would not end in time,
         and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members
-        are learned in the order of ``members``; the first may take as long as it needs.
+        are learned in the order of ``members``; the first is kept in any case.
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
         The rule of all automatic members; ``"auto"`` lets them differ. This and the next six parameters are those of
         :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves if
@@ -189,7 +189,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the members in folds, fit their weights, and learn the members of positive weight from all rows.
+        """Learn the members from all rows, and again in folds for their weights.
 
         Parameters
         ----------
@@ -233,8 +233,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)
             enough = LITTLE if isinstance(self.members, str) else 0.0
-            cross_fit(records, folds, labels, deadline, progress_of(self.verbose), enough)
-            self._learn(records, folds, (X, y, weights), labels, deadline)
+            rows = X, y, weights
+            learn_members(records, rows, folds, labels, deadline, progress_of(self.verbose), enough)
+            self._weigh(records, folds, rows, labels)
         self._tell(records)
         return self
 
@@ -259,36 +260,29 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_rows = int(np.count_nonzero(weights))
         return automatic_members(n_features, n_classes, n_rows, settings, cut=cut)
 
-    def _learn(
-        self,
-        records: list[Record],
-        folds: list[Fold],
-        rows: tuple[Any, Any, Weights],
-        labels: list[Any],
-        deadline: Deadline,
+    def _weigh(
+        self, records: list[Record], folds: list[Fold], rows: tuple[Any, Any, Weights], labels: list[Any]
     ) -> None:
-        """Fit the weights, and learn the members of positive weight from all rows; leave out those that fail."""
-        while True:
-            ready = [record for record in records if record.outcome in ("", NO_WEIGHT, POOLED)]
-            found = pool_weights(ready, folds, len(labels), self.ridge)
-            for record, weight in zip(ready, found.weights, strict=True):
-                record.outcome = POOLED if weight > 0 else NO_WEIGHT
-            pooled = [record for record in ready if record.outcome == POOLED] or ready[:1]
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                fitted = fit_members(pooled, records, rows, deadline)
-            _repeat_once(caught)
-            if fitted is not None:
-                break
+        """Fit the weights of the members, and keep those of positive weight."""
+        learned = [record for record in records if not record.outcome]
+        ready = [record for record in learned if len(record.logs) == len(folds)]
+        if not ready:  # not even the first member was learned in all folds in time
+            ready, folds = learned[:1], []
+        found = pool_weights(ready, folds, len(labels), self.ridge)
+        for record, weight in zip(ready, found.weights, strict=True):
+            record.outcome = POOLED if weight > 0 else NO_WEIGHT
+        pooled = [record for record in ready if record.outcome == POOLED] or ready[:1]
+        _repeat_once([warning for record in pooled for warning in record.caught])
         if folds:
             _compare_with_frequencies(held_out_logs(ready, folds), found)
-        names = [record.member.name for record in pooled]
+        fitted = [(record.member.name, record.fitted) for record in pooled if record.fitted is not None]
         places = [ready.index(record) for record in pooled]
-        classes = fitted[0].classes_
+        classes = fitted[0][1].classes_
         biases = found.biases[[labels.index(label) for label in classes.tolist()]]
         weights = PoolWeights(found.weights[places], biases - biases.mean(), found.ridge)
+        names = [name for name, _ in fitted]
         frame = member_table(records, dict(zip(names, weights.weights, strict=True)))
-        self.set_pool(list(zip(names, fitted, strict=True)), weights, frame, self._common(fitted, rows))
+        self.set_pool(fitted, weights, frame, self._common([member for _, member in fitted], rows))
 
     def _common(
         self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]

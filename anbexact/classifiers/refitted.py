@@ -178,17 +178,34 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     def _fitted_after(
         self, learned: Callable[[Any], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
     ) -> Self:
+        return self._refitted_after(learned(self._begun_with()), {}, rows, seconds)
+
+    def _fitted_again(
+        self,
+        learned: Callable[[DiscreteClassifier], DiscreteClassifier],
+        rows: tuple[Any, Any, Any],
+        seconds: float,
+    ) -> Self:
+        refitted = self.logit_.refitted
+        chosen = {} if refitted is None else refitted.chosen()
+        return self._refitted_after(learned(self.estimator_), chosen, rows, seconds)
+
+    def _refitted_after(
+        self, network: DiscreteClassifier, chosen: dict[str, Any], rows: tuple[Any, Any, Any], seconds: float
+    ) -> Self:
+        """Return a copy that refits a fitted network to its rows, with the values of some parameters ``chosen``."""
         # Several members may share the network, so the copy gets it fitted and frozen, and only refits it. Then, the
         # copy gets back its own parameters.
         X, y, weights = rows
         own = inf if self.time_limit is None else self.time_limit
-        copy = clone(self).set_params(estimator=FrozenEstimator(learned(self._begun_with())))
+        given = self.get_params(deep=False)
+        copy: Self = clone(self).set_params(estimator=FrozenEstimator(network), **chosen)
         copy.time_limit = None if min(seconds, own) == inf else min(seconds, own)
         copy.fit(X, y, sample_weight=weights)
+        copy.set_params(**{name: given[name] for name in chosen})
         copy.time_limit = self.time_limit
         copy.estimator = None if self.estimator is None else clone(self.estimator)
-        fitted: Self = copy
-        return fitted
+        return copy
 
     def _ended_by(self, seconds: float) -> bool:
         own = inf if self.time_limit is None else self.time_limit

@@ -26,6 +26,8 @@ COMMANDS = {
     "compare": "cross-validate classifiers side by side, and explain an answer of the ANB",
     "report": "write one page on a classifier: network, performance, explanations, an evidence panel",
     "panel": "open a page in which you choose evidence and see all probabilities change",
+    "scorecard": "turn a classifier into integer points that can be added up by hand",
+    "nomogram": "draw a classifier as rulers of points, on one sheet of paper",
     "sample": "draw rows from the network of a classifier",
     "convert": "write a classifier in another format, or read a network from another program",
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +29,8 @@ def check_place(path: Path) -> None:
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield the path of a draft with the name of the file, which is moved to its place if nothing fails.
 
-    The draft is in a folder of its own next to the file. If the path exists and is not a regular file, such as a
+    The draft is in a folder of its own next to the file, and on the disk before it is moved, so that after a power
+    failure, too, the file is the old one or the new one. If the path exists and is not a regular file, such as a
     device or a pipe, it is written directly.
 
     Raises
@@ -48,24 +48,18 @@ def atomic_path(path: Path) -> Iterator[Path]:
         yield draft
         if place.exists():
             draft.chmod(place.stat().st_mode)
+        with draft.open("rb+") as file:
+            os.fsync(file.fileno())
         os.replace(draft, place)
 
 
 def write_atomically(path: Path, text: str, encoding: str = "ascii") -> None:
-    """Write a file next to its place, then move it there in one step.
+    """Write a text to a file, which is replaced in one step; see :func:`atomic_path`.
 
     Raises
     ------
     OSError
         If the folder does not exist, or the file cannot be written.
     """
-    check_place(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with draft.open("x", encoding=encoding, newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with atomic_path(path) as draft:
+        draft.write_text(text, encoding=encoding, newline="\n")

@@ -6,7 +6,8 @@ written as the shortest decimal that reads back as the same number.
 
 Reading builds objects from fixed registries of names (`ESTIMATORS`, `OBJECTS`, the tags of `encode`) and never
 imports or evaluates anything that a file names. Readers ignore keys that they do not know; a change that they must
-not ignore increments `FORMAT_VERSION`.
+not ignore increments `FORMAT_VERSION`, and :mod:`anbexact.files.earlier` then says how files of the format before are
+read.
 """
 
 from __future__ import annotations

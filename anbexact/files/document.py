@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anbexact
-from anbexact._runtime.json_checks import reading
-from anbexact.files.atomic import check_place, write_atomically
+from anbexact._runtime.json_checks import reading, shortened, whole
+from anbexact.files.atomic import write_atomically
+from anbexact.files.earlier import migrated
 
-FORMAT_VERSION = 1
-"""The newest version of the formats, and the only one that is written."""
+FORMAT_VERSION = 2
+"""The newest version of the formats, and the only one that is written. Every version since 1 is read: before you
+increment it, add to ``MIGRATIONS`` of :mod:`anbexact.files.earlier` what changes a document of the version before."""
 
 Value = TypeVar("Value")
 
@@ -62,8 +63,7 @@ def write_document(kind: Kind, contents: Mapping[str, Any], path: str | Path) ->
     }
     document["sha256"] = digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
-    check_place(Path(path))
-    write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
+    write_atomically(Path(path), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, Any]], Value]) -> Value:
@@ -93,16 +93,15 @@ def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, 
             f"{path} is JSON, but not a {kind.noun} saved by anbexact ({kind.format!r} is missing). "
             f"Pass a file that {kind.written_by} wrote."
         )
-    version = document.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise ValueError(
-            f"{path} was written by anbexact {document.get('package_version')} in format {version}, newer than the "
-            f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
-        )
+    refuse_newer(document, path, FORMAT_VERSION)
     try:
         with reading("sha256"):
             if digest(document) != document.get("sha256"):
                 raise ValueError("its contents do not match its checksum")
+        with reading("format_version"):
+            version = whole(document.get("format_version"), 1, FORMAT_VERSION)
+        with reading():  # the migration names the fields
+            document = migrated(document, version)
         return restore(document)
     except ValueError as error:
         writer = document.get("package_version")
@@ -112,6 +111,23 @@ def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, 
         raise ValueError(
             f"{path} {what}: {error}. Restore it from a copy, or fit and save the {kind.noun} again."
         ) from error
+
+
+def refuse_newer(document: Mapping[str, Any], path: str | Path, newest: int) -> None:
+    """Refuse a document whose format is newer than ``newest``, the newest one that is read.
+
+    Raises
+    ------
+    ValueError
+        The message is one sentence, which says what to do.
+    """
+    version = document.get("format_version")
+    if isinstance(version, int) and version > newest:
+        writer = str(document.get("package_version"))
+        raise ValueError(
+            f"{path} was written by anbexact {shortened(writer)[1:-1]} in format {shortened(version)}, but anbexact "
+            f"{anbexact.__version__} reads formats up to {newest}: upgrade anbexact"
+        )
 
 
 def digest(document: Mapping[str, Any]) -> str:

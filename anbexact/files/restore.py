@@ -17,7 +17,6 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pooling.learning import MEMBER_COLUMNS
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.files.describe import saved_classifiers
-from anbexact.files.earlier import own_missing_of_earlier, states_of_earlier
 from anbexact.models.em.record import EMRecord
 from anbexact.models.logit.model import LogitModel
 from anbexact.models.pool.weights import PoolWeights
@@ -125,7 +124,7 @@ def _restore_learned(document: Mapping[str, Any]) -> Any:
         check_records(vocabulary, cut_points)
     _read_input(document, classifier, vocabulary)
     with reading("further"):
-        further = mapped(document.get("further", {}))  # older files have none
+        further = mapped(document["further"])
         for name in CLASSIFIERS[estimator.__name__].saved if estimator.__name__ in CLASSIFIERS else ():
             if name in further:
                 setattr(classifier, name, _read_further(decode(further[name])))
@@ -135,7 +134,7 @@ def _restore_learned(document: Mapping[str, Any]) -> Any:
         with reading("em"):
             classifier.em_ = EMRecord.from_dict(mapped(document["em"])) if "em" in document else None
     with reading("dropped"):
-        described = [listed(pair, 2) for pair in listed(document.get("dropped", []))]  # older files have none
+        described = [listed(pair, 2) for pair in listed(document["dropped"])]
         places = references([place for place, _ in described], len(names))
         reasons = {names[k]: text(reason) for k, (_, reason) in zip(places, described, strict=True)}
         classifier.dropped_ = {name: reasons.get(name, reason) for name, reason in classifier.dropped_.items()}
@@ -172,7 +171,7 @@ def read_vocabulary(document: Mapping[str, Any], *, needs_class: bool = True) ->
         records = {
             name: decode(variable["record"])
             for name, variable in zip(states, variables, strict=True)
-            if "record" in variable  # older files have none
+            if "record" in variable
         }
         if not all(isinstance(record, ColumnRecord) for record in records.values()):
             raise ValueError("a record of values was expected")
@@ -181,12 +180,7 @@ def read_vocabulary(document: Mapping[str, Any], *, needs_class: bool = True) ->
         with_class = needs_class or place is not None
         class_name = list(states)[whole(place, 0, len(states) - 1)] if with_class else None
     with reading("own_missing"):
-        if "own_missing" in document:
-            own_missing = frozenset(list(states)[k] for k in references(document["own_missing"], len(states)))
-        else:
-            rule = decode(mapped(document["parameters"])["handle_missing"])
-            own_missing = own_missing_of_earlier(states, class_name, rule)
-            states = states_of_earlier(states, class_name)
+        own_missing = frozenset(list(states)[k] for k in references(document["own_missing"], len(states)))
         return Vocabulary(states, class_name, quantities, groups, own_missing, records)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import numbers_of, refuse_infinite
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import read_columns
+from anbexact.tables.frames.reading import frame_names, read_columns
 from anbexact.tables.labels import read_target
 from anbexact.tables.prediction import cell_values, check_columns, encode_features, in_vocabulary
 from anbexact.tables.row_codes import RowCodes, rows_in_vocabulary
@@ -102,6 +102,43 @@ class Reader:
         return encode_features(
             self._columns(X),
             self.vocabulary,
+            self.cut_points,
+            handle_unknown=self.handle_unknown,
+            handle_missing=self.missing_rules,
+        )
+
+    def codes_of(self, X: Any, features: Sequence[Hashable]) -> CodeArray:
+        """Return the codes of some features, shape (features, rows), in the order of the vocabulary.
+
+        A frame may lack, or have, any other columns. A table without names must have the columns of ``fit``.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or for a cell that the rules refuse.
+        """
+        names, every = frame_names(X), self.vocabulary.features
+        features = [name for name in every if name in features]
+        if names is None:
+            columns = read_columns(X)
+            if len(columns) != len(every):
+                raise ValueError(f"X has {len(columns)} columns without names, but {len(every)} are expected")
+            chosen = [columns[every.index(name)] for name in features]
+        else:
+            texts = {str(name): name for name in names}
+            lacking = [name for name in features if str(name) not in texts]
+            if lacking:
+                raise ValueError(f"X has no column {lacking[0]!r}; the features are {list(features)}")
+            wanted = [texts[str(name)] for name in features]
+            columns = read_columns(X[wanted] if isinstance(X, pd.DataFrame) and wanted else X)
+            by_name = {column.name: column for column in columns}
+            chosen = [by_name[name] for name in wanted]
+        if not features:
+            return np.empty((0, len(columns[0])), dtype=np.int16)
+        vocabulary = self.vocabulary.without(set(every) - set(features))
+        return encode_features(
+            chosen,
+            vocabulary,
             self.cut_points,
             handle_unknown=self.handle_unknown,
             handle_missing=self.missing_rules,

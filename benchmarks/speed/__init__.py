@@ -24,6 +24,7 @@ NAMES = (
     "greedy",
     "refit",
     "smooth",
+    "boosting",
     "aode_kdb",
     "universal",
     "set_scores",

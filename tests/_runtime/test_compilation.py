@@ -3,14 +3,18 @@
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 import anbexact
 from anbexact._runtime import deadline
@@ -61,6 +65,43 @@ def test_code_that_cannot_be_kept_is_told_of_once(monkeypatch):
     listener.on_start(kernel)
     with warnings.catch_warnings(action="error"):
         listener.on_end(kernel)
+
+
+def test_a_disk_that_is_full_is_told_of_once(monkeypatch):
+    monkeypatch.setattr(deadline, "failures", [OSError(28, "No space left on device", "/cache/a.nbc")] * 2)
+    clock = iter([0.0, 0.01] * 2)
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: next(clock))
+    listener = type(heard)()
+    kernel = kernel_of("anbexact._kernels.lattice")
+    listener.on_start(kernel)
+    with pytest.warns(UserWarning, match=r"/cache/a\.nbc failed \(No space left on device\).* NUMBA_CACHE_DIR"):
+        listener.on_end(kernel)
+    listener.on_start(kernel)
+    with warnings.catch_warnings(action="error"):
+        listener.on_end(kernel)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waits_for_a_thread_that_compiles():
+    """Otherwise the new process would wait for that thread, which it does not have."""
+    compiles, done = threading.Event(), []
+
+    def compile_slowly():
+        with global_compiler_lock:
+            compiles.set()
+            time.sleep(0.05)
+            done.append("compiled")
+
+    thread = threading.Thread(target=compile_slowly)
+    thread.start()
+    compiles.wait()
+    process = os.fork()
+    if process == 0:
+        signal.alarm(30)
+        free = global_compiler_lock._lock.acquire(timeout=20) and heard.seconds >= 0
+        os._exit(0 if free and done else 1)
+    thread.join()
+    assert os.waitpid(process, 0)[1] == 0
 
 
 WITHOUT_A_HOME = """

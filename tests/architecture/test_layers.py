@@ -14,6 +14,7 @@ LAYERS = (
     ("search",),
     ("averaging",),
     ("explanations",),
+    ("scorecards",),
     ("datasets",),
     ("classifiers",),
     ("rivals",),
@@ -32,6 +33,8 @@ DEFERRED = {
     ("models", "adapters"),  # result() of statsmodels
     ("classifiers", "adapters"),  # to_pgmpy
     ("classifiers", "files"),  # save
+    ("scorecards", "adapters"),  # to_sql, to_python, to_excel
+    ("scorecards", "show"),  # to_html
 }
 """The only imports that go downwards, within methods that hand a value over to what is built on it."""
 

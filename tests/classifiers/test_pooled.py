@@ -22,11 +22,12 @@ from anbexact import (
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
-from anbexact.classifiers.pooling.learning import Record, cross_fit, make_folds
+from anbexact.classifiers.pooling.learning import Record, learn_members, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.models.pool.weights import HeldOutLogs, fit_weights
+from anbexact.models.smooth.smoothness import AGAIN
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.labels import read_target
@@ -176,7 +177,7 @@ class TestFit:
         assert asked == [learned]
 
     @pytest.mark.slow
-    def test_members_of_weight_zero_are_not_learned_from_all_rows(self):
+    def test_members_of_weight_zero_are_not_kept(self):
         X, y = load_monks(1)
         pool = PooledClassifier([("ANB", ANBClassifier()), ("NB", NaiveBayesClassifier())], ridge=1.0).fit(X, y)
         dropped = pool.members_.index[pool.members_["outcome"] == "weight 0"]
@@ -281,19 +282,93 @@ class TestFit:
         with pytest.warns(UserWarning, match="time_limit=1e-09 was too short"):
             pool = PooledClassifier(TWO, time_limit=1e-9).fit(X, y)
         assert [name for name, _ in pool.estimators_] == ["NB"]
+        np.testing.assert_array_equal(pool.weights_, [1.0])
         assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+        np.testing.assert_allclose(pool.predict_proba(X), TWO[0][1].fit(X, y).predict_proba(X), atol=1e-12)
 
-    def test_a_refit_that_takes_too_long_is_left_out(self, monkeypatch):
-        """The second member's refits are given next to no time, whatever is left; the first one has all it takes."""
+    def test_a_member_whose_refit_takes_too_long_in_a_fold_is_left_out(self, monkeypatch):
+        """The second member's refits in folds are given next to no time, whatever is left."""
         X, y = frames()
-        fitted = SharedFits.fitted
-        monkeypatch.setattr(
-            SharedFits, "fitted", lambda self, of, limit: fitted(self, of, min(limit, inf if limit == inf else 1e-9))
-        )
+        again, members = SharedFits.fitted_again, []
+
+        def hurried(self, member, limit=inf):
+            members.append(member)
+            return again(self, member, limit if member is members[0] else 1e-9)
+
+        monkeypatch.setattr(SharedFits, "fitted_again", hurried)
         smooth = [AdditiveClassifier(model, smooth="evidence") for _, model in TWO]
         with pytest.warns(UserWarning, match="only 1 of 2 members could be learned, without TAN"):
             pool = PooledClassifier([("NB", smooth[0]), ("TAN", smooth[1])], time_limit=1e6).fit(X, y)
         assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+
+    @pytest.mark.parametrize(
+        "member",
+        [
+            TANClassifier(),
+            ANBClassifier(),
+            ANBClassifier(ess=2.0, smoothing="auto"),
+            KDBClassifier(k=3, parameters="hierarchical"),
+        ],
+        ids=lambda member: type(member).__name__,
+    )
+    def test_folds_keep_what_a_network_chose_from_all_rows(self, member):
+        X, y = frames(150, seed=3)
+        part = np.arange(len(y)) % 3 > 0
+        whole = clone(member).fit(X, y)
+        again = SharedFits(X[part], y[part], None).fitted_again(whole)
+        alike = clone(member).set_params(ess=whole.ess_)
+        if getattr(member, "max_parents", None) == "auto":
+            alike.max_parents = whole._choices.max_parents
+        if member.parameters == "eap":
+            alike.smoothing = whole.smoothing_
+            np.testing.assert_array_equal(again.predict_proba(X), alike.fit(X[part], y[part]).predict_proba(X))
+        else:
+            strengths = whole.model_.estimation.strengths.of_parents(again.structure_.parents)
+            assert again.model_.estimation.strengths == strengths
+            assert again.structure_.parents == alike.fit(X[part], y[part]).structure_.parents
+        assert whole._given is None
+
+    def test_folds_start_from_the_strengths_of_a_smooth_refit_of_all_rows(self):
+        X, y = load_iris()
+        part = np.arange(len(y)) % 3 > 0
+        member = AdditiveClassifier(NaiveBayesClassifier())
+        whole = member.fit(X, y)
+        again = SharedFits(X[part], y[part], None).fitted_again(whole)
+        before, after = (model.logit_.refitted.smoothness for model in (whole, again))
+        assert after.tuning == before.tuning
+        assert after.rounds <= AGAIN < before.rounds
+        assert after.strengths == after.tuning.strengths(after.by_evidence)
+        ratios = [
+            {name: own["curvature"][name] / own["curvature"]["petal_width"] for name in X}
+            for own in (before.by_evidence, after.by_evidence)
+        ]
+        assert ratios[1] == pytest.approx(ratios[0])
+        assert again.get_params(deep=False)["smooth"] == "auto"
+        assert again.logit_.refitted.fit.converged
+
+    @pytest.mark.parametrize("missing", ["auto", "own_state"])
+    def test_folds_know_states_that_their_rows_lack(self, missing):
+        X, y = frames(120)
+        X = X.assign(d=pd.Categorical(np.where(np.arange(120) % 3 > 0, "often", "rare")), a=X["a"].astype(float))
+        X.loc[::7, "a"] = np.nan
+        part = np.arange(len(y)) % 3 > 0
+        for member in (
+            TANClassifier(handle_missing=missing),
+            AdditiveClassifier(TANClassifier(handle_missing=missing)),
+        ):
+            whole = clone(member).fit(X, y)
+            again = SharedFits(X[part], y[part], None).fitted_again(whole)
+            for name in ("a", "b", "d"):
+                assert again.vocabulary_.states[name] == whole.vocabulary_.states[name]
+            hidden = again.reader_.codes(X[~part & X["a"].notna()]) < 0
+            assert not hidden.any()
+
+    def test_the_prior_of_a_refit_is_chosen_again_in_folds(self):
+        X, y = frames()
+        part = np.arange(len(y)) % 3 > 0
+        member = RefittedClassifier(TANClassifier(ess=1.0))
+        again = SharedFits(X[part], y[part], None).fitted_again(clone(member).fit(X, y))
+        np.testing.assert_array_equal(again.predict_proba(X), member.fit(X[part], y[part]).predict_proba(X))
 
     def test_a_limit_of_the_members_own_is_none_of_the_pool(self):
         X, y = frames()
@@ -352,7 +427,7 @@ class TestFit:
         target = read_target(y, columns, ones)
         folds = make_folds(X, y, target.coded[0], frame_folds(columns, target, ones, 3))
         records = [Record(Member(name, model)) for name, model in TWO]
-        cross_fit(records, folds, list(target.coded[1]), Deadline(), progress, enough)
+        learn_members(records, (X, y, ones), folds, list(target.coded[1]), Deadline(), progress, enough)
         return records
 
     @pytest.mark.parametrize(("share", "needed"), [(0.999, 2), (1.001, 1)])
@@ -381,9 +456,10 @@ class TestFit:
     def test_progress_covers_all_members(self):
         told = []
         self.cross_fitted(lambda *args: told.append(args))
-        assert told[0] == ("NB, fold 1 of 3", 0.0)
-        assert [fraction for _, fraction in told] == sorted(fraction for _, fraction in told)
-        assert len(told) == 6
+        assert told[0] == ("NB, all rows", 0.0)
+        assert told[5][0].startswith("TAN, fold 1 of 3, about ")
+        assert told[5][0].endswith(" left")
+        assert [fraction for _, fraction in told] == [k / 8 for k in range(8)]
 
     def test_pickles_and_clones(self):
         X, y = frames()

@@ -110,6 +110,18 @@ def test_fit_prints_what_was_learned(capsys):
     assert anbexact.load("m.json").score(X, y) == ANBClassifier(discretizer="median", ess=1.0).fit(X, y).score(X, y)
 
 
+def test_a_model_of_a_newer_version_is_refused_in_one_sentence(capsys):
+    run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb", "-o", "m.json")
+    document = json.loads(Path("m.json").read_text())
+    document.update(format_version=99, package_version="9.0")
+    Path("m.json").write_text(json.dumps(document))
+    for command in ("predict m.json monks.csv", "report m.json monks.csv", "sample m.json -n 2"):
+        message = error_of(capsys, *command.split())
+        assert message.startswith("m.json was written by anbexact 9.0 in format 99, but anbexact ")
+        assert message.endswith(": upgrade anbexact")
+        assert ". " not in message
+
+
 def test_fit_json(capsys):
     arguments = ["--class", "vote", "--json", "--ess", "2", "--threads", "1", "--discretizer", "median"]
     code, out, _ = run(capsys, "fit", "anes.csv", *arguments)

@@ -1,6 +1,8 @@
 """Files that appear under their names only when they are complete."""
 
+import os
 import re
+import stat
 
 import pytest
 
@@ -26,17 +28,33 @@ def test_a_failure_leaves_what_was_there(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_file_keeps_its_name_its_mode_and_its_links(tmp_path):
+def put(path):
+    with atomic_path(path) as draft:
+        assert draft.name == "out.csv"
+        draft.write_text("after")
+
+
+@pytest.mark.parametrize("write", [put, lambda path: write_atomically(path, "after")], ids=["path", "text"])
+def test_the_file_keeps_its_name_its_mode_and_its_links(write, tmp_path):
     path, link = tmp_path / "out.csv", tmp_path / "link.csv"
     path.write_text("before")
     path.chmod(0o640)
     link.symlink_to(path)
-    with atomic_path(link) as draft:
-        assert draft.name == "out.csv"
-        draft.write_text("after")
+    write(link)
     assert path.read_text() == "after"
     assert path.stat().st_mode & 0o777 == 0o640
     assert link.is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_regular_file_is_written_and_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(path, "text")
+    assert os.read(reader, 9) == b"text"
+    os.close(reader)
+    assert stat.S_ISFIFO(path.stat().st_mode)
 
 
 def save(path):

@@ -235,7 +235,7 @@ def test_file_is_ascii_json_with_its_versions(tmp_path):
     ANBClassifier().fit(X.rename(columns={"holding": "é"}), y).save(tmp_path / "m.json")
     document = json.loads((tmp_path / "m.json").read_text("ascii"))
     assert document["format"] == "anbexact classifier"
-    assert document["format_version"] == 1
+    assert document["format_version"] == 2
     assert document["package_version"] == anbexact.__version__
     assert document["estimator"] == "ANBClassifier"
 
@@ -345,10 +345,11 @@ def test_foreign_files(tmp_path):
 
 def test_newer_file(saved):
     document = json.loads(saved.read_bytes())
-    document.update(format_version=2, package_version="9.0")
+    document.update(format_version=3, package_version="9.0")
     saved.write_text(json.dumps(document))
     with pytest.raises(
-        ValueError, match=r"by anbexact 9\.0 in format 2, newer than the format 1 .* Upgrade anbexact"
+        ValueError,
+        match=r"m.json was written by anbexact 9\.0 in format 3, but .* formats up to 2: upgrade anbexact$",
     ):
         anbexact.load(saved)
 

@@ -135,7 +135,7 @@ class TestRefusals:
             ({"class": 99}, "class: a whole number from 0 to 3 was expected, not 99"),
             ({"ess": -1.0}, "ess"),
             ({"counts": []}, "not every variable has a table"),
-            ({"format_version": 99}, "in format 99, newer than"),
+            ({"format_version": 99}, "in format 99, but anbexact .* reads formats up to 2: upgrade anbexact$"),
             ({"format": "recipe"}, "not a network saved by anbexact"),
         ],
     )

@@ -14,6 +14,7 @@ from anbexact._runtime.deadline import Deadline, abandonable, check_limit, secon
 from anbexact._runtime.progress import several_searches
 from anbexact._runtime.spread import spread
 from anbexact.classifiers.choosing.frequencies import FEW_ROWS, FOLDS, MARGIN_NATS, compare_folds, smoothing_compared
+from anbexact.models.parameters.hierarchical import Strengths
 from anbexact.models.parameters.smoothing import (
     HeldOut,
     best_held_out_smoothing,
@@ -73,10 +74,13 @@ class Search:
         ``learn(table, score, seconds)`` returns the structure to be used.
     rehearse : callable
         The same, for structures that only serve to choose something: a quicker search if ``learn`` may take long.
+    max_parents : int or None
+        The limit on parents with which the search was compared with others; None: the classifier's own.
     """
 
     learn: Learn
     rehearse: Learn
+    max_parents: int | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,40 @@ class Learned:
     smoothing: float
     search: Search
     class_smoothing: float | None = None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a fit chose from its rows besides cut points and structure, so that other rows can be fitted alike.
+
+    Attributes
+    ----------
+    ess, smoothing, class_smoothing : float, float, float or None
+        The equivalent sample sizes; see :class:`Learned`.
+    max_parents : int or None
+        The limit on parents that was chosen; None: the classifier's own.
+    strengths : Strengths
+        The strengths of hierarchical tables.
+    """
+
+    ess: float
+    smoothing: float
+    class_smoothing: float | None
+    max_parents: int | None
+    strengths: Strengths
+
+    @classmethod
+    def of(cls, learned: Learned, strengths: Strengths) -> Choices:
+        """Return the choices of a fit, given what was learned and the strengths of its tables."""
+        limit = learned.search.max_parents
+        return cls(learned.ess, learned.smoothing, learned.class_smoothing, limit, strengths)
+
+    def repeated(
+        self, search: Search, score: Callable[[float], Score], table: DiscreteTable, time_limit: float | None = None
+    ) -> Learned:
+        """Return a structure that a search learns from other rows, with the same equivalent sample sizes."""
+        structure = search.learn(table, score(self.ess), time_limit)
+        return Learned(structure, self.ess, self.smoothing, search, self.class_smoothing)
 
 
 def learn_structure(

@@ -1,11 +1,10 @@
-"""How the members of a pool are learned: in folds for their weights, then from all rows."""
+"""How the members of a pool are learned: from all rows, then again in folds for their weights."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -20,6 +19,7 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
+from anbexact._runtime.units import human_seconds
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pooling.members import Member
 from anbexact.classifiers.pooling.shared_fits import SharedFits, network_key
@@ -51,37 +51,46 @@ class Record:
     log_loss : float
         Log loss on rows that it did not learn from; nats per row.
     seconds : float
-        Time of all its fits, in folds and to all rows.
+        Time of all its fits, to all rows and in folds.
+    fitted : DiscreteClassifier or None
+        The member, learned from all rows.
+    caught : list of WarningMessage
+        The warnings of this fit.
     logs : list of (rows, classes) float64
         ln P(class | row) of the held-out rows of every fold.
     longest : float
-        Time of its longest fit, in seconds.
+        Time of its longest fit in a fold, in seconds.
     """
 
     member: Member
     outcome: str = ""
     log_loss: float = float("nan")
     seconds: float = 0.0
+    fitted: DiscreteClassifier | None = None
+    caught: list[warnings.WarningMessage] = field(default_factory=list)
     logs: list[Floats] = field(default_factory=list)
     longest: float = 0.0
 
-    @contextmanager
-    def timed(self) -> Iterator[None]:
-        """Add the seconds that the block takes."""
+    def learn(self, fits: SharedFits, seconds: float) -> None:
+        """Learn the member from all rows; a refit ends after ``seconds``."""
         began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add(time.perf_counter() - began)
+        with warnings.catch_warnings(record=True) as self.caught:
+            warnings.simplefilter("always")
+            self.fitted = fits.fitted(self.member.estimator, seconds)
+        self.seconds += time.perf_counter() - began
 
-    def add(self, seconds: float) -> None:
-        """Add the seconds of a fit."""
-        self.seconds += seconds
-        self.longest = max(self.longest, seconds)
-
-    def to_all_rows(self, n_folds: int) -> float:
-        """Return the estimated seconds of a fit to all rows; the known fits left out one fold."""
-        return self.longest * n_folds / (n_folds - 1)
+    def learn_again(self, fold: Fold, labels: Sequence[Any], seconds: float) -> bool:
+        """Learn the member again in a fold and record its predictions; return whether this ended in time."""
+        assert self.fitted is not None
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = fold.fits.fitted_again(self.fitted, seconds)
+            if not model._ended_by(seconds):
+                self.logs.append(log_posteriors(model, fold.held_out.frames[0], labels))
+        took = time.perf_counter() - began
+        self.seconds, self.longest = self.seconds + took, max(self.longest, took)
+        return not model._ended_by(seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,67 +136,96 @@ def make_folds(X: Any, y: Any, codes: npt.NDArray[np.intp], parts: Sequence[tupl
     return found
 
 
-def cross_fit(
+def learn_members(
     records: Sequence[Record],
+    rows: tuple[Any, Any, Weights],
     folds: Sequence[Fold],
     labels: Sequence[Any],
     deadline: Deadline,
     progress: Progress | None,
     enough: float = 0.0,
 ) -> None:
-    """Learn every member in all folds, and record what it predicts for the rows that are held out.
+    """Learn every member from all rows, and again in all folds; record what it predicts for the rows held out.
 
-    The outcome of a member says if it cannot be learned, is not needed, or would take too long. The first member that
-    can be learned may take as long as it needs. Without a time limit, members and folds are learned on the workers of
-    joblib's backend, where one is configured.
+    What a member chooses from all rows, such as equivalent sample sizes and strengths of smoothing, is not chosen
+    again in the folds, where cut points, structures and tables are learned anew. The outcome of a member says if it
+    cannot be learned, is not needed, or would take too long. The first member that can be learned is kept even if the
+    time runs out before it is learned in all folds. Without a time limit, members and folds are learned on the
+    workers of joblib's backend, where one is configured.
 
     Parameters
     ----------
     records : sequence of Record
         The members, the most promising first; the records are changed in place.
+    rows : (X, y, weights)
+        All rows.
     folds : sequence of Fold
     labels : sequence
         The classes in the order of their codes, which is the order of the logs.
     deadline : Deadline
-        The time by which the members must also have been learned from all rows.
+        The time by which everything must be learned.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
     enough : float, default 0
         Total loss on the held-out rows, in nats, below which a member makes the later ones needless.
     """
     if _on_workers(deadline):
-        _cross_fit_on_workers(records, folds, labels, progress)
-        _leave_out_needless(records, folds, enough)
-        return
+        _learn_on_workers(records, rows, folds, labels, progress)
+    else:
+        _learn_in_turn(records, rows, folds, labels, deadline, progress, enough)
+    _leave_out_needless(records, folds, enough)
+
+
+def _learn_in_turn(
+    records: Sequence[Record],
+    rows: tuple[Any, Any, Weights],
+    folds: Sequence[Fold],
+    labels: Sequence[Any],
+    deadline: Deadline,
+    progress: Progress | None,
+    enough: float,
+) -> None:
+    """Do the work of :func:`learn_members`, one member after another."""
+    fits = SharedFits(*rows)
+    steps = len(records) * (len(folds) + 1)
     done: list[Record] = []
     for place, record in enumerate(records):
-        if done and _sufficient(done[-1], folds, enough):
+        if done and folds and _sufficient(done[-1], folds, enough):
             break
-        for number, fold in enumerate(folds):
+        if done and deadline.passed:
+            record.outcome = OUT_OF_TIME
+            continue
+
+        def tell(step: str, number: int, place: int = place, record: Record = record) -> None:
+            share = (place * (len(folds) + 1) + number) / steps
             if progress is not None:
-                share = (place + number / len(folds)) / (len(records) + 1)
-                progress(f"{record.member.name}, fold {number + 1} of {len(folds)}", share)
-            spare = deadline.left - sum(other.to_all_rows(len(folds)) for other in done)
-            if done and spare <= record.longest + record.to_all_rows(len(folds)):
-                record.outcome = OUT_OF_TIME
-                break
-            # An equal share for each fit that is left, doubled because a refit chooses strengths in half of its time.
-            seconds = 2 * spare / (len(folds) - number + 1) if done else inf
-            try:
-                with record.timed(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    model = fold.fits.fitted(record.member.estimator, seconds)
-                    if model._ended_by(seconds):
-                        record.outcome = OUT_OF_TIME
-                        break
-                    record.logs.append(log_posteriors(model, fold.held_out.frames[0], labels))
-            except (MemoryError, ValueError) as error:
-                _refuse(record, records, error)
-                break
+                progress(f"{record.member.name}, {step}{_time_left(deadline.elapsed, share)}", share)
+
+        try:
+            tell("all rows", 0)
+            record.learn(fits, deadline.left)
+            for number, fold in enumerate(folds):
+                if deadline.left <= record.longest:
+                    record.outcome = OUT_OF_TIME
+                    break
+                tell(f"fold {number + 1} of {len(folds)}", number + 1)
+                if not record.learn_again(fold, labels, deadline.left):
+                    record.outcome = OUT_OF_TIME
+                    break
+        except (MemoryError, ValueError) as error:
+            _refuse(record, records, error)
+            continue
+        if not record.outcome:
+            record.log_loss = _log_loss(record, folds)
+        elif not done:
+            record.outcome = ""
         if not record.outcome:
             done.append(record)
-            record.log_loss = _log_loss(record, folds)
-    _leave_out_needless(records, folds, enough)
+
+
+def _time_left(elapsed: float, share: float) -> str:
+    """Return how long the rest will take, judging by the time of a share of the work; empty without an estimate."""
+    return f", about {human_seconds(elapsed * (1 - share) / share)} left" if share > 0 else ""
 
 
 def _sufficient(record: Record, folds: Sequence[Fold], enough: float) -> bool:
@@ -221,31 +259,53 @@ def _groups(records: Sequence[Record]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _cross_fit_on_workers(
-    records: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any], progress: Progress | None
+def _learn_on_workers(
+    records: Sequence[Record],
+    rows: tuple[Any, Any, Weights],
+    folds: Sequence[Fold],
+    labels: Sequence[Any],
+    progress: Progress | None,
 ) -> None:
-    """Do the work of :func:`cross_fit` in jobs, one for every fold and every group of :func:`_groups`."""
+    """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold."""
     groups = _groups(records)
-    jobs = [(group, k) for group in groups for k in range(len(folds))]
-    of_member: list[list[_Fitted[Floats]]] = [[] for _ in records]
-    shared = ([record.member.estimator for record in records], folds, labels)
+    n_jobs, done = len(groups) * (len(folds) + 1), 0
+
+    def results_of(
+        work: Any, shared: Any, jobs: Sequence[tuple[list[int], int]]
+    ) -> Iterator[tuple[Record, _Fitted[Any]]]:
+        nonlocal done
+        for (group, _), results in zip(jobs, spread(work, shared, jobs), strict=True):
+            done += 1
+            if progress is not None:
+                progress("members", done / n_jobs)
+            yield from zip([records[place] for place in group], results, strict=True)
+
+    jobs = [(group, 0) for group in groups]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for record, result in results_of(
+            _fitted_group, ([record.member.estimator for record in records], rows), jobs
+        ):
+            record.seconds += result.seconds
+            if isinstance(result.found, Exception):
+                _refuse(record, records, result.found)
+            else:
+                record.fitted = result.found
+    records[0].caught = caught
+    learned = [[place for place in group if records[place].fitted is not None] for group in groups]
+    jobs = [(group, k) for group in learned if group for k in range(len(folds))]
     with warnings.catch_warnings():  # not in the jobs: all threads share the filters
         warnings.simplefilter("ignore")
-        of_jobs = spread(_held_out_by_group, shared, jobs)
-        for done, ((group, _), results) in enumerate(zip(jobs, of_jobs, strict=True)):
-            for place, result in zip(group, results, strict=True):
-                of_member[place].append(result)
-            if progress is not None:
-                progress("members in folds", (done + 1) / (len(jobs) + len(groups)))
-    for record, results in zip(records, of_member, strict=True):
-        for result in results:
-            record.add(result.seconds)
-        refused = [result.found for result in results if isinstance(result.found, Exception)]
-        if refused:
-            _refuse(record, records, refused[0])
-            continue
-        record.logs += [result.found for result in results if not isinstance(result.found, Exception)]
-        record.log_loss = _log_loss(record, folds)
+        shared = ([record.fitted for record in records], folds, labels)
+        for record, result in results_of(_held_out_by_group, shared, jobs):
+            record.seconds += result.seconds
+            if isinstance(result.found, Exception):
+                _refuse(record, records, result.found)
+            else:
+                record.logs.append(result.found)
+    for record in records:
+        if not record.outcome:
+            record.log_loss = _log_loss(record, folds)
 
 
 Found = TypeVar("Found")
@@ -273,23 +333,23 @@ def _held_out_by_group(
     shared: tuple[list[DiscreteClassifier], Sequence[Fold], Sequence[Any]], job: tuple[list[int], int]
 ) -> list[_Fitted[Floats]]:
     """Return the logs of :func:`log_posteriors` for the held-out rows of a fold, by every member of a group."""
-    estimators, folds, labels = shared
+    members, folds, labels = shared
     group, k = job
     fold = folds[k]
 
     def logs_of(place: int) -> Floats:
-        return log_posteriors(fold.fits.fitted(estimators[place]), fold.held_out.frames[0], labels)
+        return log_posteriors(fold.fits.fitted_again(members[place]), fold.held_out.frames[0], labels)
 
     return [_attempted(partial(logs_of, place)) for place in group]
 
 
 def _fitted_group(
-    shared: tuple[list[DiscreteClassifier], tuple[Any, Any, Weights]], group: list[int]
+    shared: tuple[list[DiscreteClassifier], tuple[Any, Any, Weights]], job: tuple[list[int], int]
 ) -> list[_Fitted[DiscreteClassifier]]:
     """Return the members of a group, learned from all rows."""
     estimators, rows = shared
     fits = SharedFits(*rows)
-    return [_attempted(partial(fits.fitted, estimators[place])) for place in group]
+    return [_attempted(partial(fits.fitted, estimators[place])) for place in job[0]]
 
 
 def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> Floats:
@@ -317,46 +377,6 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
         return PoolWeights.equal(len(records), n_classes)
     held_out = held_out_logs(records, folds)
     return fit_pool(held_out) if isinstance(ridge, str) else fit_weights(held_out, float(ridge))
-
-
-def fit_members(
-    pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights], deadline: Deadline
-) -> list[DiscreteClassifier] | None:
-    """Return the members of a pool, learned from all rows; None if one of them fails, as its outcome then says.
-
-    A refit that takes much longer than in the folds is stopped at the deadline, with a warning, and used as it is.
-    """
-    if _on_workers(deadline):
-        return _fit_members_on_workers(pooled, records, rows)
-    shared = SharedFits(*rows)
-    fitted = []
-    for place, record in enumerate(pooled):
-        later = sum(other.longest for other in pooled[place + 1 :])
-        seconds = max(deadline.left - later, 2 * record.longest) if record.longest else inf
-        try:
-            with record.timed():
-                fitted.append(shared.fitted(record.member.estimator, seconds))
-        except (MemoryError, ValueError) as error:
-            _refuse(record, records, error)
-            return None
-    return fitted
-
-
-def _fit_members_on_workers(
-    pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights]
-) -> list[DiscreteClassifier] | None:
-    """Do the work of :func:`fit_members` in jobs, one for every group of :func:`_groups`."""
-    groups = _groups(pooled)
-    shared = ([record.member.estimator for record in pooled], rows)
-    fitted: dict[int, DiscreteClassifier] = {}
-    for group, results in zip(groups, spread(_fitted_group, shared, groups), strict=True):
-        for place, result in zip(group, results, strict=True):
-            pooled[place].add(result.seconds)
-            if isinstance(result.found, Exception):
-                _refuse(pooled[place], records, result.found)
-                return None
-            fitted[place] = result.found
-    return [fitted[place] for place in range(len(pooled))]
 
 
 def held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> HeldOutLogs:

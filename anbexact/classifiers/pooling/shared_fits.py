@@ -11,11 +11,16 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 
 
 class SharedFits:
-    """Fits of members to the same rows; a network from which several members start is learned once."""
+    """Fits of members to the same rows; a network from which several members start is learned once.
+
+    Members are learned from the rows alone by :meth:`fitted`, or by :meth:`fitted_again` with the values that they
+    chose from other rows.
+    """
 
     def __init__(self, X: Any, y: Any, weights: Any) -> None:
         self._rows = X, y, weights
         self._networks: dict[str, DiscreteClassifier] = {}
+        self._again: dict[int, DiscreteClassifier] = {}
 
     def fitted(self, estimator: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
         """Return a fitted copy of an estimator; a refit ends after ``seconds``."""
@@ -27,6 +32,15 @@ class SharedFits:
             X, y, weights = self._rows
             self._networks[key] = clone(estimator).fit(X, y, sample_weight=weights)
         return self._networks[key]
+
+    def fitted_again(self, member: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
+        """Return a copy of a fitted member, fitted to these rows with the values that it chose from its own."""
+        return member._fitted_again(self._learned_again, self._rows, seconds)
+
+    def _learned_again(self, network: DiscreteClassifier) -> DiscreteClassifier:
+        if id(network) not in self._again:
+            self._again[id(network)] = network._learned_again(*self._rows)
+        return self._again[id(network)]
 
 
 def network_key(estimator: DiscreteClassifier) -> str:

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import check_limit
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
+from anbexact.models.additive_effects import AdditiveEffect, AdditiveEffects
 from anbexact.models.logit.closure import Closure, close, obstacles
 from anbexact.models.logit.design_frame import design_frame
 from anbexact.models.logit.firth_result import FirthResult, firth_result
@@ -32,9 +34,11 @@ from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_
 from anbexact.models.logit.terms import term_frame
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
-from anbexact.models.smooth.shapes import Shapes, shapes_of, smooth_result
+from anbexact.models.smooth.shape_constraints import AskedConstraints
+from anbexact.models.smooth.shapes import Shapes, shape_effects, shapes_of, smooth_result
 from anbexact.models.structure import Structure
 from anbexact.tables.table import merged_table
+from anbexact.tables.vocabulary import CodeArray
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -209,6 +213,11 @@ class LogitModel(LogitPosterior, Displayed):
         smooth: str | float | Mapping[str, Any] | None = None,
         interactions: str = "families",
         ordered: Collection[Hashable] = (),
+        monotone: Mapping[Hashable, Any] | None = None,
+        convex: Collection[Hashable] = (),
+        concave: Collection[Hashable] = (),
+        cyclic: Collection[Hashable] = (),
+        flat_beyond: Mapping[Hashable, tuple[float | None, float | None]] | None = None,
         max_iter: int = 500,
         time_limit: float | None = None,
         progress: Progress | None = None,
@@ -254,6 +263,10 @@ class LogitModel(LogitPosterior, Displayed):
         ordered : collection of features, default ()
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.
+        monotone, convex, concave, cyclic, flat_beyond : optional
+            With ``smooth``: conditions on shapes, by feature; see :class:`~anbexact.AdditiveClassifier`. Their
+            optimum is proved: ``refitted.proof.gap`` bounds, in nats, what any other shapes under these conditions
+            could gain.
         max_iter : int, default 500
             Maximum number of iterations.
         time_limit : float, optional
@@ -284,9 +297,16 @@ class LogitModel(LogitPosterior, Displayed):
         table = merged_table(rows)
         threads = thread_count(self.origin.n_jobs)
         effort = Effort(max_iter, time_limit, threads, progress or self.origin.progress)
+        constraints = AskedConstraints(monotone, convex, concave, cyclic, flat_beyond)
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
+            how["constraints"] = constraints
             return self._refitted(smooth_refit(table, self.network, smooth=strengths, effort=effort, **how))
+        if constraints:
+            raise ValueError(
+                "monotone, convex, concave, cyclic and flat_beyond are conditions on smooth shapes: pass "
+                "smooth='auto', too"
+            )
         how = {"l2": l2, "relearn": relearner(self.network, table) if l2 == "auto" else None}
         found = refit(table, self.structure, self.network.tables, effort=effort, **how)
         return self._refitted(found.in_order_of(rows, reader.labels(X, rows.places)))
@@ -544,6 +564,35 @@ class LogitModel(LogitPosterior, Displayed):
             raise ValueError("there are no shapes: refit with smooth='auto' first")
         return shapes_of(self.refitted, self.vocabulary, self.classes_.tolist(), label, against)
 
+    @property
+    def training_rows(self) -> tuple[CodeArray, Floats] | None:
+        """The distinct rows of the refit; see :attr:`LogitPosterior.training_rows`."""
+        if self.refitted is None:
+            return None
+        design, features = self.refitted.design, self.vocabulary.features
+        codes = np.zeros((len(features), len(design.weights)), dtype=np.int16)
+        for name in design.features:
+            codes[features.index(name)] = design.states(name)
+        return codes, design.weights
+
+    def additive_effects(self, codes: CodeArray | None = None, weights: Floats | None = None) -> AdditiveEffects:
+        """Return the log odds as effects; those of a smooth refit are weighted by its rows and have its grids.
+
+        See :meth:`LogitPosterior.additive_effects`.
+        """
+        if not isinstance(self.refitted, SmoothRefit):
+            return super().additive_effects(codes, weights)
+        found = (
+            AdditiveEffect(
+                effect.features,
+                effect.groups,
+                (matrix @ self.refitted.shift[cells]).reshape(*effect.shape, -1),
+                effect.weight,
+            )
+            for effect, cells, matrix in shape_effects(self.refitted)
+        )
+        return AdditiveEffects.anchored(tuple(found), self.log_posterior, self.vocabulary.features)
+
     def result(self) -> Any:
         """Return the results of statsmodels for the rows of the refit, or, of a smooth refit, its own.
 
@@ -583,7 +632,7 @@ class LogitModel(LogitPosterior, Displayed):
                 "equivalent_to_network": self.equivalent,
                 "chosen": self.refitted.strength is not None,
                 "complaint": self.convergence_message,
-                **self.refitted.facts(),
+                **self.refitted.facts(self.vocabulary),
             }
         return found
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.progress import Progress, progress_of
+from anbexact.models.additive_effects import AdditiveEffects, effects_of_potentials, rows_of_counts
 from anbexact.models.family_sum import FamilySum, counts_of_rows
 from anbexact.models.logit.potentials import Potentials, potential_tables
 from anbexact.models.model import Model
@@ -177,6 +179,46 @@ class LogitPosterior(Model):
     def to_potentials(self) -> Potentials:
         """Return the potentials."""
         return self.potentials
+
+    @property
+    def training_rows(self) -> tuple[CodeArray, Floats] | None:
+        """The distinct rows of a refit: codes of the features, and weights, (rows, classes); None if there are none.
+
+        The code of a feature on which the posterior does not depend is 0.
+        """
+        return None
+
+    def additive_effects(self, codes: CodeArray | None = None, weights: Floats | None = None) -> AdditiveEffects:
+        """Return the log odds as effects of single features and of several together.
+
+        They are the functional ANOVA of the potentials, weighted by rows (Hooker 2007).
+
+        Parameters
+        ----------
+        codes : (features, rows) int16, optional
+            Rows without missing cells, in the order of ``vocabulary.features``; by default, those of the refit, or
+            the counts of the network.
+        weights : (rows,) float64, optional
+            Their weights; by default, 1.
+
+        Raises
+        ------
+        ValueError
+            If there are neither rows nor counts.
+        """
+        if codes is None and self.training_rows is not None:
+            codes, by_class = self.training_rows
+            weights = by_class.sum(axis=1)
+        if codes is not None:
+            given = np.ones(codes.shape[1]) if weights is None else weights
+            states = dict(zip(self.vocabulary.features, codes.astype(np.int64), strict=True))
+            found = effects_of_potentials(self.potentials, self._shape, lambda _: (states, given))
+        else:
+            counts = counts_of_rows(self.network.counts) if self.structure is self.network.structure else None
+            if counts is None:
+                raise ValueError("effects are weighted by rows, and this model has no counts of rows: pass X")
+            found = effects_of_potentials(self.potentials, self._shape, rows_of_counts(counts))
+        return AdditiveEffects.anchored(found, self.log_posterior, self.vocabulary.features)
 
     def answer(
         self, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]

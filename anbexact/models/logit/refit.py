@@ -100,6 +100,13 @@ class Refit(ByFields):
         }
         return Shifts(base, design.weights, design.cells.astype(np.int64), spreads, np.eye(design.n_classes))
 
+    def chosen(self) -> dict[str, Any]:
+        """Return what the refit chose from its rows, as parameters with which similar rows are refitted more quickly.
+
+        The prior is not among them: if the rows that judge a refit had chosen it, it would seem to predict too well.
+        """
+        return {}
+
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
         """Return the refit, with the order and the labels of its rows if l2 is 0: statsmodels' results need them."""
         return replace(self, design=self.design.in_order_of(rows, index)) if self.l2 == 0 else self
@@ -118,7 +125,7 @@ class Refit(ByFields):
             found.append(f"{name}: {c}={vocabulary.states[c][class_code]} -> {end}")
         return found
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the facts that only some kinds of refits have; here there are none."""
         return {}
 

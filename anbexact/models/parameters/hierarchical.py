@@ -42,6 +42,25 @@ class Strengths:
     of_variables: Mapping[Hashable, tuple[float, ...]] = field(default_factory=dict)
     exponent: float = 0.0
 
+    def of_parents(self, parents: Mapping[Hashable, Sequence[Hashable]]) -> Strengths:
+        """Return the strengths for other parents of the variables; without any strengths, return none.
+
+        A variable that gets more parents takes the geometric means of the strengths of others with as many, and
+        beyond the most parents of any, of those with the most.
+        """
+        by_depth: dict[int, list[float]] = {}
+        for own in self.of_variables.values():
+            for depth, strength in enumerate(own):
+                by_depth.setdefault(depth, []).append(strength)
+        means = [float(np.exp(np.mean(np.log(by_depth[depth])))) for depth in sorted(by_depth)]
+        if not means:
+            return self
+        of_variables = {}
+        for name, those in parents.items():
+            known, depths = self.of_variables.get(name, ()), range(len(those) + 1)
+            of_variables[name] = tuple(known[d] if d < len(known) else means[min(d, len(means) - 1)] for d in depths)
+        return Strengths(of_variables, self.exponent)
+
 
 def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashable, ...]:
     """Return the parents of a family: the class first, then by I(variable; parent | class), the largest first.

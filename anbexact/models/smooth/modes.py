@@ -59,7 +59,7 @@ class Modes:
             if len(term.axes) == 1:
                 (axis,) = term.axes
                 own = {kind: strength_of(strengths, kind, axis.feature) for kind in term.penalties}
-                key = (axis.size, axis.ordered, *own.values())
+                key = (axis.size, axis.ordered, axis.cyclic, *own.values())
                 if key not in known:
                     known[key] = np.linalg.eigh(sum(tau * term.penalties[kind] for kind, tau in own.items()))
                 values, vectors = known[key]
@@ -94,6 +94,10 @@ class Modes:
     def by_shifts(self, gradient: Floats) -> Floats:
         """Return the gradient of a function by the shifts, (cells, classes), given its gradient by the modes."""
         return self._turned(self.bases, gradient / self.scale[:, None])
+
+    def by_modes(self, gradient: Floats) -> Floats:
+        """Return the gradient of a function by the modes, (modes, columns), given its gradient by the shifts."""
+        return self.scale[:, None] * self._turned(self.turned, gradient)
 
     def _turned(self, bases: Floats, values: Floats) -> Floats:
         """Return the product of the terms' matrices, given by those of their axes, and values, (cells, columns)."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any
 
@@ -20,12 +20,15 @@ from anbexact.models.logit.fit import Effort, Fit
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
 from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
+from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
 from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
     Smoothness,
     by_cross_validation,
     by_evidence,
     by_evidence_and_feature,
+    by_similar_rows,
     drawn,
     effective_degrees,
     naive_bayes,
@@ -73,6 +76,10 @@ class SmoothRefit(Refit):
         added to them.
     shift : (cells, classes) array
         What each cell of the terms adds to the log odds in all; it sums to 0 over the classes.
+    constraints : ShapeConstraints
+        The conditions on the shapes.
+    proof : Proof or None
+        How far the fit can be from the optimum under these conditions; None if there are no inequalities among them.
 
     Notes
     -----
@@ -83,14 +90,31 @@ class SmoothRefit(Refit):
     smoothness: Smoothness
     problem: SmoothProblem
     shift: Floats
+    constraints: ShapeConstraints = field(default_factory=ShapeConstraints)
+    proof: Proof | None = None
 
     @property
     def in_time(self) -> bool:
         """Whether the fit, and the choice of the strengths, ended before the time limit."""
         return super().in_time and self.smoothness.complete
 
+    def chosen(self) -> dict[str, Any]:
+        """Return the strengths, as the parameter with which :func:`smooth_refit` refits similar rows."""
+        return {"smooth": self.smoothness} if self.smoothness.by_evidence is not None else {}
+
     def as_shifts(self, structure: Structure) -> Shifts:
-        """Return the rows, and the Gaussian prior that corresponds to the penalty."""
+        """Return the rows, and the Gaussian prior that corresponds to the penalty.
+
+        Raises
+        ------
+        ValueError
+            If shapes must be monotone, convex or concave: no Gaussian prior contains such conditions.
+        """
+        if self.constraints.demands:
+            raise ValueError(
+                "the shapes of this refit are constrained to be monotone, convex or concave, which a Gaussian prior "
+                "cannot express: refit without monotone, convex and concave"
+            )
         problem = self.problem
         roots = [np.linalg.inv(np.linalg.cholesky(own)).T for own in problem.precisions(self.smoothness.strengths)]
         names = [f"shifts of {', '.join(map(str, term.features))}" for term in problem.terms]
@@ -109,10 +133,14 @@ class SmoothRefit(Refit):
         """The effective degrees of freedom of every term."""
         return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the strengths, and a function for the effective degrees of freedom, which can take long."""
-        strengths = self.smoothness.settings
-        return {"smoothing": strengths, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
+        found: dict[str, Any] = {"smoothing": self.smoothness.settings}
+        if self.constraints:
+            found["constraints"] = self.constraints.texts(vocabulary.classes.tolist())
+        if self.proof is not None:
+            found["optimality_gap"], found["cost_of_constraints"] = self.proof.gap, self.proof.cost
+        return {**found, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
 
     def complaint(self, vocabulary: Any) -> str:
         """Return the reason why the fit is not as requested; empty if it is."""
@@ -144,6 +172,8 @@ class SmoothRefit(Refit):
                     [[positions[axis.feature], axis.ordered, axis.groups.tolist()] for axis in term.axes]
                     for term in self.problem.terms
                 ],
+                **({"constraints": self.constraints.to_dict(positions)} if self.constraints else {}),
+                **({"proof": asdict(self.proof)} if self.proof is not None else {}),
             },
         }
 
@@ -169,7 +199,9 @@ class SmoothRefit(Refit):
         )
         if not isinstance(strengths, dict) or smooth["rule"] not in (*RULES, "given"):
             raise ValueError("the strengths of smoothing are not known")
-        terms = read_terms(smooth["terms"], names, design)
+        conditions = mapped(smooth.get("constraints", {"demands": [], "cyclic": [], "flat": []}))
+        constraints = ShapeConstraints.from_dict(conditions, names, design.n_classes)
+        terms = read_terms(smooth["terms"], names, design, constraints.cyclic)
         problem = smooth_problem(design, terms, np.zeros(design.weights.shape), number(described["l2"], above=0))
         found = Fit.from_dict(described["fit"], (problem.n_cells, design.n_classes))
         share = number(smooth.get("centre", 0.0))  # files of earlier versions have none
@@ -186,15 +218,18 @@ class SmoothRefit(Refit):
             smoothness=Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]), share),
             problem=drawn(problem, centre),
             shift=found.shift,
+            constraints=constraints,
+            proof=Proof.from_dict(mapped(smooth["proof"])) if "proof" in smooth else None,
         )
 
 
-def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
+def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
     """Return strengths as a mapping by kind, or the name of a rule; refuse anything else.
 
-    A number is the strength of all first differences. Strengths above `STIFF` are lowered to it.
+    A number is the strength of all first differences. Strengths above `STIFF` are lowered to it. The strengths of a
+    refit of similar rows are returned as they are.
     """
-    if smooth is None or (isinstance(smooth, str) and smooth in RULES):
+    if smooth is None or isinstance(smooth, Smoothness) or (isinstance(smooth, str) and smooth in RULES):
         return smooth
     given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
     centre = given.get("centre", 0.0)
@@ -241,11 +276,12 @@ def smooth_refit(
     table: DiscreteTable,
     network: TableNetwork,
     *,
-    smooth: str | Strengths = "auto",
+    smooth: str | Strengths | Smoothness = "auto",
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
     ridge: float = RIDGE,
     effort: Effort | None = None,
+    constraints: AskedConstraints | None = None,
 ) -> SmoothRefit:
     """Maximise the conditional log likelihood of a network's rows, less a penalty on the roughness of its terms.
 
@@ -261,7 +297,9 @@ def smooth_refit(
         The network; the part of its potentials that does not affect the class posterior is kept.
     smooth : {"auto", "evidence", "cv"} or mapping
         The rule that chooses strengths, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is
-        the share of the log odds of naive Bayes to which shapes are shrunk.
+        the share of the log odds of naive Bayes to which shapes are shrunk. The strengths of a refit of similar rows,
+        such as those of which these are a part, shorten the choice; see
+        :func:`~anbexact.models.smooth.smoothness.by_similar_rows`.
     interactions : {"families", "pairs", "none"}
         See :data:`~anbexact.models.smooth.terms.INTERACTIONS`.
     ordered : collection
@@ -270,6 +308,8 @@ def smooth_refit(
         Precision of the prior of every shift, in addition to the penalty.
     effort : Effort, optional
         The limits of the fit; 100 iterations by default.
+    constraints : AskedConstraints, optional
+        Conditions on the shapes. The rule chooses strengths without the inequalities among them.
     """
     effort = effort or Effort(max_iter=100)
     check_max_iter(effort.max_iter)
@@ -278,11 +318,13 @@ def smooth_refit(
     vocabulary = network.vocabulary
     design = make_design(table, class_families(network.structure))
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
-    terms = smooth_terms(design, vocabulary, in_order, interactions=interactions)
+    asked = (constraints or AskedConstraints()).read(vocabulary, in_order)
+    own_axes = asked.axes(vocabulary, in_order, network.cut_points)
+    terms = smooth_terms(design, vocabulary, in_order, interactions=interactions, axes_of=own_axes, fine=asked.fine)
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
     with one_blas_thread():
         start = None
-        if isinstance(smooth, str):
+        if isinstance(smooth, str | Smoothness):
             limit = Deadline(time_limit and time_limit / 2)
             smoothness, start = _chosen(problem, smooth, deadline=limit, progress=progress)
         else:
@@ -294,7 +336,13 @@ def smooth_refit(
         centre = smoothness.centre * naive_bayes(problem)
         problem = drawn(problem, centre)
         how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
-        found, _ = smooth_fit(problem, smoothness.strengths, start=None if start is None else start - centre, **how)
+        found, factor = smooth_fit(
+            problem, smoothness.strengths, start=None if start is None else start - centre, **how
+        )
+        cone, proof = cone_of(asked, terms, vocabulary, network.cut_points), None
+        if cone is not None and design.n_classes > 1:
+            bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **how)
+            found, proof = _under(found, bound), bound.proof
     shift = found.shift + centre
     if progress is not None:
         progress("refit", 1.0)
@@ -308,6 +356,22 @@ def smooth_refit(
         smoothness=smoothness,
         problem=problem,
         shift=shift,
+        constraints=asked,
+        proof=proof,
+    )
+
+
+def _under(found: Fit, bound: ConeFit) -> Fit:
+    """Return the fit under conditions, given the one without them."""
+    return replace(
+        found,
+        shift=bound.shift,
+        log_likelihood=bound.log_likelihood,
+        penalised=bound.penalised,
+        gradient=bound.proof.residual,
+        converged=found.converged and not bound.message,
+        iterations=found.iterations + bound.iterations,
+        message=found.message or bound.message,
     )
 
 
@@ -319,19 +383,22 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
         raise ValueError(f"smooth names {unknown[0]!r}, which is not a feature")
 
 
-def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
+def _chosen(problem: SmoothProblem, smooth: str | Smoothness, **how: Any) -> tuple[Smoothness, Floats]:
     """Return the strengths that a rule chooses, and shifts from which the fit can start.
 
-    With more than `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre
-    of ``"auto"`` are always chosen on the grids of the refit.
+    ``smooth`` is the name of the rule, or the strengths of similar rows. With more than `FEW_UNKNOWNS` unknowns, the
+    rule works on coarser grids of interactions. The factor and the centre of ``"auto"`` are always chosen on the
+    grids of the refit.
     """
-    if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
-        smoothness, shift = RULES[rule](problem, **how)
-        return (tuned(problem, smoothness, shift, **how) if rule == "auto" else smoothness), shift
-    coarse, new_cells = coarser(problem)
-    smoothness, shift = RULES[rule](coarse, **how)
-    start = shift[new_cells]
-    return (tuned(problem, smoothness, start, **how) if rule == "auto" else smoothness), start
+    rule = RULES[smooth] if isinstance(smooth, str) else partial(by_similar_rows, similar=smooth)
+    few = problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS
+    if few or all(len(term.axes) < 2 for term in problem.terms):
+        smoothness, shift = rule(problem, **how)
+    else:
+        coarse, new_cells = coarser(problem)
+        smoothness, shift = rule(coarse, **how)
+        shift = shift[new_cells]
+    return (tuned(problem, smoothness, shift, **how) if smooth == "auto" else smoothness), shift
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:

@@ -15,7 +15,7 @@ from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.fit import SmoothProblem, smooth_fit
 from anbexact.models.smooth.modes import Factor
-from anbexact.models.smooth.terms import SmoothTerm, Strengths, grouped_axis, kinds_of
+from anbexact.models.smooth.terms import SmoothTerm, Strength, Strengths, grouped_axis, kinds_of
 from anbexact.tables.folds import split_weights
 
 START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
@@ -41,6 +41,8 @@ ROUNDS = 30
 """Maximum number of rounds of the climb, each a fit and a step."""
 PRECISION = 1e-4
 """Squared Newton decrement, in nats per unit of weight, at which fits for the choice of strengths end."""
+AGAIN = 3
+"""Maximum number of rounds of a climb that starts from the strengths of similar rows."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
 """Factors of the strengths that the evidence chooses, of which the one that predicts left-out rows best is used.
 
@@ -70,6 +72,30 @@ ESS = 1.0
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """How the strengths that the evidence chooses are changed so that left-out rows are predicted best.
+
+    Attributes
+    ----------
+    factor : float
+        Factor of all strengths.
+    slope : float or None
+        The strength of slopes if curvatures are not penalised; None if they are.
+    centre : float
+        Share of the log odds of naive Bayes to which shapes are shrunk.
+    """
+
+    factor: float = 1.0
+    slope: float | None = None
+    centre: float = 0.0
+
+    def strengths(self, chosen: Strengths) -> dict[str, Any]:
+        """Return the changed strengths."""
+        changed = scaled(chosen, self.factor)
+        return changed if self.slope is None else {**changed, "slope": self.slope, "curvature": 0.0}
+
+
+@dataclass(frozen=True)
 class Smoothness:
     """The strengths of the penalties, and how they were chosen.
 
@@ -86,6 +112,10 @@ class Smoothness:
         Whether the choice was completed; False if the time ran out before.
     centre : float, default 0
         Share of the log odds of naive Bayes to which shapes are shrunk.
+    by_evidence : dict or None
+        The strengths that the evidence chose, and ``tuning``, how they were changed; None if they were chosen
+        otherwise or come from a file.
+    tuning : Tuning or None
     """
 
     strengths: dict[str, Any]
@@ -93,6 +123,8 @@ class Smoothness:
     rounds: int
     complete: bool
     centre: float = 0.0
+    by_evidence: dict[str, Any] | None = None
+    tuning: Tuning | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -101,7 +133,12 @@ class Smoothness:
 
 
 def by_evidence(
-    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+    problem: SmoothProblem,
+    *,
+    start: Strengths = START,
+    rounds: int = ROUNDS,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Smoothness, Floats]:
     """Return strengths near a maximum of the Laplace evidence, and the shifts there.
 
@@ -112,24 +149,33 @@ def by_evidence(
     climb ends where the derivatives of the evidence vanish with H held fixed; because H depends on τ, this is near
     the maximum, but not exactly at it. The difference of traces is approximated; see :meth:`.Factor.gained`.
 
+    Parameters
+    ----------
+    problem : SmoothProblem
+    start : mapping
+        The strength of every kind at which the climb starts.
+    rounds : int
+        Maximum number of rounds.
+    deadline, progress : optional
+
     References
     ----------
     Wood and Fasiolo, *A generalized Fellner-Schall method for smoothing parameter optimization with application to
     Tweedie location, scale and shape models*, Biometrics 73 (2017).
     """
     kinds = kinds_of(problem.terms)
-    strengths = {kind: START[kind] for kind in kinds}
+    strengths = {kind: _common(start[kind]) for kind in kinds}
     shift = np.zeros((problem.n_cells, problem.n_classes))
     before: dict[str, float] = {}
-    settled, complete, rounds = not kinds or problem.n_classes < 2, True, 0
-    while not settled and rounds < ROUNDS:
+    settled, complete, done = not kinds or problem.n_classes < 2, True, 0
+    while not settled and done < rounds:
         found, factor = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
-        shift, rounds = found.shift, rounds + 1
+        shift, done = found.shift, done + 1
         if deadline is not None and deadline.passed:
             complete = False
             break
         if progress is not None:
-            progress("strength of smoothing", rounds / ROUNDS)
+            progress("strength of smoothing", done / rounds)
         moved, degrees = _fellner_schall(problem, strengths, shift, factor)
         changes = {kind: np.log(moved[kind] / strengths[kind]) for kind in kinds}
         settled = all(abs(changes[kind]) < SETTLED or degrees[kind] < NEGLIGIBLE for kind in kinds)
@@ -138,7 +184,54 @@ def by_evidence(
             change = np.clip(changes[kind] * (2.0 if same_way else 1.0), -MOST_CHANGE, MOST_CHANGE)
             strengths[kind] = float(np.clip(strengths[kind] * np.exp(change), WEAKEST, STRONGEST[kind]))
         before = changes
-    return Smoothness(strengths, "evidence", rounds, complete), shift
+    return _by_evidence_alone(Smoothness(strengths, "evidence", done, complete)), shift
+
+
+def _by_evidence_alone(chosen: Smoothness) -> Smoothness:
+    """Return strengths that the evidence chose, with the record that they were not tuned."""
+    return replace(chosen, by_evidence=chosen.strengths, tuning=Tuning())
+
+
+def _common(strength: Strength) -> float:
+    """Return a strength, or the geometric mean of the strengths of features."""
+    if not isinstance(strength, Mapping):
+        return strength
+    return float(np.exp(np.mean(np.log(np.maximum(list(strength.values()), WEAKEST)))))
+
+
+def by_similar_rows(
+    problem: SmoothProblem,
+    similar: Smoothness,
+    *,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+) -> tuple[Smoothness, Floats]:
+    """Return strengths for rows similar to those for which others were chosen, and shifts from which a fit can start.
+
+    The climb on the evidence starts from the strengths that the evidence chose for the other rows and ends after
+    `AGAIN` rounds. The strengths of curvature of the features keep their ratios, and the tuning stays as it was.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+    similar : Smoothness
+        The strengths for the other rows, chosen by the evidence.
+    deadline, progress : optional
+    """
+    assert similar.by_evidence is not None
+    assert similar.tuning is not None
+    start = {**START, **similar.by_evidence}
+    chosen, shift = by_evidence(problem, start=start, rounds=AGAIN, deadline=deadline, progress=progress)
+    own, strengths = start["curvature"], dict(chosen.strengths)
+    if isinstance(own, Mapping) and "curvature" in strengths:
+        times = strengths["curvature"] / _common(own)
+        curved = [term.features[0] for term in problem.terms if "curvature" in term.penalties]
+        strengths["curvature"] = {name: times * own.get(name, _common(own)) for name in curved}
+    tuning = similar.tuning
+    smoothness = replace(
+        chosen, strengths=tuning.strengths(strengths), centre=tuning.centre, by_evidence=strengths, tuning=tuning
+    )
+    return smoothness, shift
 
 
 def curvature_by_feature(
@@ -180,7 +273,8 @@ def curvature_by_feature(
             change = np.log((own[name] * gained + OWN) / (rough + OWN / common) / own[name])
             largest = max(largest, abs(change))
             own[name] = float(np.clip(own[name] * np.exp(change), WEAKEST, STRONGEST["curvature"]))
-    return replace(chosen, strengths=strengths, rounds=chosen.rounds + rounds, complete=complete), shift
+    by_feature = replace(chosen, strengths=strengths, rounds=chosen.rounds + rounds, complete=complete)
+    return _by_evidence_alone(by_feature), shift
 
 
 def scaled(strengths: Strengths, factor: float) -> dict[str, Any]:
@@ -251,12 +345,12 @@ def tuned(
         return chosen
     folds = SmoothFolds(problem, shift)
     if not len(folds):
-        return replace(chosen, centre=CENTRE)
+        return _tuned(chosen, Tuning(centre=CENTRE))
     best, lowest = None, np.inf
     for place, factor in enumerate(sorted(FACTORS, reverse=True)):
         if progress is not None:
             progress("factor of the strengths", place / len(FACTORS))
-        tried = _Tried(folds, scaled(chosen.strengths, factor), CENTRE, deadline)
+        tried = _Tried(folds, chosen.strengths, Tuning(factor, centre=CENTRE), deadline)
         if deadline is not None and deadline.passed:
             return replace(chosen, complete=False)
         lowest = min(lowest, tried.value)
@@ -266,31 +360,37 @@ def tuned(
     assert best is not None
     best = _with_best_centre(folds, best, deadline)
     quick = problem.weights.sum() <= FEW_ROWS and problem.pass_work <= LITTLE_WORK
-    if quick and "curvature" in best.strengths:
+    if quick and "curvature" in chosen.strengths:
         rough = _without_curvature(folds, best, deadline)
         if rough.surpasses(best):
-            best = _with_best_centre(folds, rough, deadline) if rough.centre == CENTRE else rough
+            best = _with_best_centre(folds, rough, deadline) if rough.tuning.centre == CENTRE else rough
     if deadline is not None and deadline.passed:
-        return replace(chosen, strengths=best.strengths, centre=CENTRE, complete=False)
-    return replace(chosen, strengths=best.strengths, centre=best.centre)
+        return replace(_tuned(chosen, replace(best.tuning, centre=CENTRE)), complete=False)
+    return _tuned(chosen, best.tuning)
+
+
+def _tuned(chosen: Smoothness, tuning: Tuning) -> Smoothness:
+    """Return the strengths that the evidence chose, changed by a tuning."""
+    return replace(chosen, strengths=tuning.strengths(chosen.strengths), centre=tuning.centre, tuning=tuning)
 
 
 class _Tried:
-    """Strengths and a centre, and how they predict left-out rows.
+    """A tuning of strengths, and how they then predict left-out rows.
 
     Attributes
     ----------
+    chosen : mapping
+        The strengths before they are tuned.
+    tuning : Tuning
     logs : array
         ln P of the classes of left-out rows, in nats; see :meth:`SmoothFolds.logs`.
     value : float
         Their log likelihood; total in nats.
     """
 
-    def __init__(
-        self, folds: SmoothFolds, strengths: dict[str, Any], centre: float, deadline: Deadline | None
-    ) -> None:
-        self.strengths, self.centre = strengths, centre
-        self.logs = folds.logs(strengths, deadline, centre)
+    def __init__(self, folds: SmoothFolds, chosen: Strengths, tuning: Tuning, deadline: Deadline | None) -> None:
+        self.chosen, self.tuning = chosen, tuning
+        self.logs = folds.logs(tuning.strengths(chosen), deadline, tuning.centre)
         self._weights = folds.weights
         self.value = float(self._weights @ self.logs)
 
@@ -302,28 +402,28 @@ class _Tried:
 
 
 def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
-    """Return the strengths with the best share of naive Bayes to which shapes are shrunk.
+    """Return the tuning with the best share of naive Bayes to which shapes are shrunk.
 
     This is the share of ``own`` unless another one predicts left-out rows better by more than a standard error of the
     difference.
     """
     found = own
     for share in MORE:
-        other = _Tried(folds, own.strengths, share, deadline)
+        other = _Tried(folds, own.chosen, replace(own.tuning, centre=share), deadline)
         if other.value <= found.value or not other.surpasses(own):
             break
         found = other
     if found is own:
-        other = _Tried(folds, own.strengths, 0.0, deadline)
+        other = _Tried(folds, own.chosen, replace(own.tuning, centre=0.0), deadline)
         found = other if other.surpasses(own) else own
     return found
 
 
 def _without_curvature(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
-    """Return the strengths without penalties on curvatures, and with the best of `SLOPES` for slopes."""
+    """Return the tuning without penalties on curvatures, and with the best of `SLOPES` for slopes."""
     best = None
     for slope in SLOPES:
-        tried = _Tried(folds, {**own.strengths, "slope": slope, "curvature": 0.0}, own.centre, deadline)
+        tried = _Tried(folds, own.chosen, replace(own.tuning, slope=slope), deadline)
         if best is not None and tried.value <= best.value:
             break
         best = tried
@@ -496,5 +596,5 @@ def _feature(term: SmoothTerm, counts: Floats) -> Floats:
         place = np.cumsum(own) - own / 2
         middle = np.bincount(groups, own * place) / np.bincount(groups, own)
         for k, class_logs in enumerate(logs[: merged.ordered].T):
-            found[: axis.ordered, k] = np.interp(place, middle, class_logs)
+            found[: axis.ordered, k] = np.interp(place, middle, class_logs, period=own.sum() if axis.cyclic else None)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -54,25 +54,38 @@ class Axis:
         Number of groups.
     ordered : int
         Number of groups that follow an order; these come first.
+    cyclic : bool, default False
+        Whether the last of these is followed by the first, as for months.
     """
 
     feature: Hashable
     groups: Codes
     size: int
     ordered: int
+    cyclic: bool = False
+
+    @property
+    def _closed(self) -> bool:
+        """Whether the groups form a circle; two of them have the same neighbour on both sides."""
+        return self.cyclic and self.ordered > 2
+
+    def _differences_of(self, form: Floats) -> Floats:
+        """Return the differences of the rows of neighbouring groups, with the last and the first if they are such."""
+        return np.diff(form, axis=0, append=form[:1]) if self._closed else np.diff(form, axis=0)
 
     @cached_property
     def differences(self) -> Floats:
         """The quadratic form of first differences, (size, size).
 
         For m groups in an order, it is ``(m - 1) Σ_j (δ_{j+1} - δ_j)²``, the integral of the squared slope if they
-        are spread over an interval of length 1. Groups without an order, or outside it, are compared with the mean of
-        all groups: ``2 Σ_j (δ_j - mean)²``, which equals the first form if there are two groups.
+        are spread over an interval of length 1. On a circle of length 1, it is ``m Σ_j (δ_{j+1} - δ_j)²`` with
+        ``δ_{m+1} = δ_1``. Groups without an order, or outside it, are compared with the mean of all groups:
+        ``2 Σ_j (δ_j - mean)²``, which equals the first form if there are two groups.
         """
         form = np.zeros((self.size, self.size))
         if self.ordered > 1:
-            steps = np.diff(np.eye(self.ordered, self.size), axis=0)
-            form += (self.ordered - 1) * steps.T @ steps
+            steps = self._differences_of(np.eye(self.ordered, self.size))
+            form += len(steps) * steps.T @ steps
         unordered = np.arange(self.size) >= self.ordered
         if unordered.any():
             centring = np.eye(self.size)[unordered] - 1 / self.size
@@ -89,12 +102,14 @@ class Axis:
     def second_differences(self) -> Floats:
         """The quadratic form ``(m - 1)³ Σ_j (δ_{j+2} - 2 δ_{j+1} + δ_j)²``, (size, size).
 
-        It is the integral of the squared curvature of the m groups in an order over an interval of length 1.
+        It is the integral of the squared curvature of the m groups in an order over an interval of length 1. On a
+        circle of length 1, it is ``m³`` times the sum over all m groups.
         """
         form = np.zeros((self.size, self.size))
         if self.ordered > 2:
-            bends = np.diff(np.eye(self.ordered, self.size), n=2, axis=0)
-            form += (self.ordered - 1) ** 3 * bends.T @ bends
+            steps = self._differences_of(np.eye(self.ordered, self.size))
+            bends = self._differences_of(steps)
+            form += len(steps) ** 3 * bends.T @ bends
         return form
 
 
@@ -250,7 +265,7 @@ def grouped_axis(axis: Axis, weights: Floats, size: int) -> Axis:
     kept = int(merged[-1]) + 1
     unordered = np.arange(axis.size - axis.ordered) + kept
     groups = np.concatenate([merged, unordered])[axis.groups]
-    return Axis(axis.feature, groups, axis.size - axis.ordered + kept, kept)
+    return replace(axis, groups=groups, size=axis.size - axis.ordered + kept, ordered=kept)
 
 
 def smooth_terms(
@@ -259,6 +274,8 @@ def smooth_terms(
     ordered: Collection[Hashable],
     *,
     interactions: str = "families",
+    axes_of: Mapping[Hashable, Axis] | None = None,
+    fine: Collection[Hashable] = (),
 ) -> tuple[SmoothTerm, ...]:
     """Return the intercept, the main effects and the interactions of the families of a design.
 
@@ -278,16 +295,18 @@ def smooth_terms(
         for name in dict.fromkeys(name for names in design.families.values() for name in names)
         if design.shape[name] > 1
     ]
-    full = {name: full_axis(vocabulary, name, name in ordered) for name in features}
+    known = axes_of or {}
+    full = {name: known.get(name) or full_axis(vocabulary, name, name in ordered) for name in features}
     weights = {
-        name: np.bincount(design.states(name), design.totals, full[name].size).astype(np.float64) for name in features
+        name: np.bincount(design.states(name), design.totals, len(full[name].groups)).astype(np.float64)
+        for name in features
     }
     families = {
         child: own
         for child, of_family in design.families.items()
         if len(own := tuple(name for name in of_family if name in full)) > 1 and interactions != "none"
     }
-    grids = _Grids(full, weights, len(design.weights))
+    grids = _Grids(full, weights, len(design.weights), fine)
     main: list[tuple[Axis, ...]] = [(), *((axis,) for axis in full.values())]
     axes = main + _interactions(families, grids, families_too=interactions == "families", pairs_too=True)
     unknowns = (design.n_classes - 1) * sum(prod(axis.size for axis in of_term) for of_term in axes)
@@ -310,10 +329,18 @@ class _Grids:
         The weight of the rows in every state.
     n_rows : int
         Number of distinct rows.
+    fine : collection of features
+        The features whose axes are not merged.
     """
 
-    def __init__(self, full: Mapping[Hashable, Axis], weights: Mapping[Hashable, Floats], n_rows: int) -> None:
-        self._weights = weights
+    def __init__(
+        self,
+        full: Mapping[Hashable, Axis],
+        weights: Mapping[Hashable, Floats],
+        n_rows: int,
+        fine: Collection[Hashable] = (),
+    ) -> None:
+        self._weights, self._fine = weights, fine
         self._cells = min(max(n_rows / 4, FEWEST_CELLS), GRID_CELLS)
         self._full = full
         self._of_pairs = {name: self._merged(axis, 2) for name, axis in full.items()}
@@ -325,6 +352,8 @@ class _Grids:
 
     def _merged(self, axis: Axis, n_features: int) -> Axis:
         """Return an axis with its groups merged as an interaction of some number of features needs them."""
+        if axis.feature in self._fine:
+            return axis
         weights = np.bincount(axis.groups, self._weights[axis.feature])
         return grouped_axis(axis, weights.astype(np.float64), self._groups(n_features))
 
@@ -394,7 +423,9 @@ def strengths_text(strengths: Strengths) -> str:
     return ", ".join(shown)
 
 
-def read_terms(described: Any, names: Sequence[Hashable], design: Design) -> list[SmoothTerm]:
+def read_terms(
+    described: Any, names: Sequence[Hashable], design: Design, cyclic: Collection[Hashable] = ()
+) -> list[SmoothTerm]:
     """Return the terms that :meth:`.SmoothRefit.to_dict` described; ``names[k]`` is the feature with number k.
 
     Raises
@@ -406,7 +437,7 @@ def read_terms(described: Any, names: Sequence[Hashable], design: Design) -> lis
     for axes in described:
         features = references([j for j, _, _ in axes], len(names))
         own = tuple(
-            _read_axis(names[j], ordered, groups, design)
+            _read_axis(names[j], ordered, groups, design, cyclic)
             for j, (_, ordered, groups) in zip(features, axes, strict=True)
         )
         terms.append(SmoothTerm(own, terms[-1].cells.stop if terms else 0))
@@ -417,7 +448,7 @@ def read_terms(described: Any, names: Sequence[Hashable], design: Design) -> lis
     return terms
 
 
-def _read_axis(feature: Hashable, ordered: int, groups: Any, design: Design) -> Axis:
+def _read_axis(feature: Hashable, ordered: int, groups: Any, design: Design, cyclic: Collection[Hashable]) -> Axis:
     """Return an axis with these groups of the feature's states; refuse groups that are not numbered from 0."""
     arity = design.shape[feature]
     found = np.array([whole(group, 0, arity - 1) for group in listed(groups, arity)], dtype=np.int64)
@@ -425,4 +456,4 @@ def _read_axis(feature: Hashable, ordered: int, groups: Any, design: Design) -> 
     whole(ordered, 0, size)
     if set(found.tolist()) != set(range(size)):
         raise ValueError(f"the groups of {feature!r} are not those of its states")
-    return Axis(feature, found, size, ordered)
+    return Axis(feature, found, size, ordered, feature in cyclic)

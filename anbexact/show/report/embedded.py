@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Hashable
+import json
+from collections.abc import Hashable, Mapping
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -16,7 +17,7 @@ from anbexact.models.estimator_average import AnDE
 from anbexact.models.family_sum import FamilySum
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import Counts, FamilyCounts
-from anbexact.show.svg.markup import UNPRINTABLE
+from anbexact.show.svg.markup import UNPRINTABLE, Markup, element
 from anbexact.tables.vocabulary import Vocabulary
 
 MOST_EXPECTED = 4_000_000
@@ -42,9 +43,9 @@ def described(network: TableNetwork, *, intervals: bool = True) -> dict[str, Any
         table = network.tables[name]
         with np.errstate(divide="ignore"):
             logs = np.log(table.values)
-        own = {"scope": [place[variable] for variable in table.variables], "logs": _base64(logs, "<f8")}
+        own = {"scope": [place[variable] for variable in table.variables], "logs": encoded(logs, "<f8")}
         if counts is not None and grounds.smoothing:
-            own["totals"] = _base64(_totals(counts[name], grounds.smoothing_of(name)), "<f4")
+            own["totals"] = encoded(_totals(counts[name], grounds.smoothing_of(name)), "<f4")
         found["tables"].append(own)
     return found
 
@@ -77,7 +78,7 @@ def described_terms(source: FamilySum, network: TableNetwork) -> list[dict[str, 
             term: dict[str, Any] = {"child": place[potential.child]}
         else:
             scope = [place[name] for name in potential.features]
-            term = {"scope": scope, "logs": _base64(potential.logs, "<f8")}
+            term = {"scope": scope, "logs": encoded(potential.logs, "<f8")}
         terms.append(term | _numbers("shares", weights))
     return terms
 
@@ -158,9 +159,17 @@ def _weight(counts: Counts | None, child: Hashable) -> float:
 def _numbers(name: str, values: Floats) -> dict[str, str]:
     """Return numbers in single precision if that is exact, else in double precision, under a name that says which."""
     if (values.astype(np.float32) == values).all():
-        return {f"{name}32": _base64(values, "<f4")}
-    return {f"{name}64": _base64(values, "<f8")}
+        return {f"{name}32": encoded(values, "<f4")}
+    return {f"{name}64": encoded(values, "<f8")}
 
 
-def _base64(values: Floats, kind: str) -> str:
+def encoded(values: Floats, kind: str) -> str:
+    """Return numbers as base64 of their little-endian bytes; ``kind`` is ``"<f4"`` or ``"<f8"``."""
     return base64.b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
+
+
+def data_script(description: Mapping[str, Any], class_name: str) -> Markup:
+    """Return values as a script of JSON that a page reads; nothing in it can end the script."""
+    text = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
+    data = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return element("script", Markup(data), type="application/json", class_=class_name)

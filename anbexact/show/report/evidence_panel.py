@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,16 @@ from anbexact.classifiers import DiscreteClassifier
 from anbexact.explanations.decisions import Costs, costs_given
 from anbexact.files.atomic import write_atomically
 from anbexact.models.network.network import TableNetwork
-from anbexact.show.report.embedded import average_bytes, described, described_average, in_base64, table_bytes, text_of
-from anbexact.show.report.page.page import page
+from anbexact.show.report.embedded import (
+    average_bytes,
+    data_script,
+    described,
+    described_average,
+    in_base64,
+    table_bytes,
+    text_of,
+)
+from anbexact.show.report.page.page import PANEL_SCRIPTS, page
 from anbexact.show.report.panel_networks import (
     MOST_BYTES,
     TooLargeForPageError,
@@ -78,7 +85,7 @@ def write_panel(classifier: DiscreteClassifier, path: str | Path, costs: Costs |
     except (MemoryError, TypeError, ValueError) as error:
         raise (TypeError if isinstance(error, TypeError) else ValueError)(_reason(error)) from error
     title = f"{classifier.vocabulary_.class_name}: evidence and probabilities"
-    text = page(title, [("panel", "Choose what is known", found)], with_panel=True, contents=False)
+    text = page(title, [("panel", "Choose what is known", found)], scripts=PANEL_SCRIPTS, contents=False)
     write_atomically(Path(path), text, "utf-8")
 
 
@@ -145,11 +152,9 @@ def _markup(description: dict[str, Any], costs: Costs | None) -> Markup:
     if costs is not None:
         description["decisions"] = [text_of(decision) for decision in costs.decisions]
         description["costs"] = costs.matrix.tolist()
-    text = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
-    data = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return element(
         "div",
         element("p", "This panel needs JavaScript, which is switched off here.", class_="without-script"),
-        element("script", Markup(data), type="application/json", class_="panel-data"),
+        data_script(description, "panel-data"),
         class_="evidence-panel",
     )

@@ -19,7 +19,7 @@ from anbexact.explanations.decisions import Costs, costs_given
 from anbexact.files.atomic import write_atomically
 from anbexact.show.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.show.report.evidence_panel import panel_or_reason
-from anbexact.show.report.page.page import page
+from anbexact.show.report.page.page import PANEL_SCRIPTS, page
 from anbexact.show.report.plain import plain_values
 from anbexact.show.report.plain_intervals import spoken_intervals, with_spoken_intervals
 from anbexact.show.report.sections.decisions import decisions_section
@@ -104,7 +104,7 @@ class Report:
         with_panel = any(
             isinstance(block, PanelBlock) for section in self.document.sections for block in section.blocks
         )
-        return page(self.document.title, sections, with_panel=with_panel)
+        return page(self.document.title, sections, scripts=PANEL_SCRIPTS if with_panel else ())
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, without pictures and without the panel."""

@@ -282,9 +282,6 @@ class TestRoundTrip:
             to_file(classifier, tmp_path / f"m.{extension}")
             assert_equal(from_file(tmp_path / f"m.{extension}"), classifier, X)
 
-    def test_bif_takes_little_time_once_the_grammar_is_made(self):
-        assert exchange._bif_grammars() is exchange._bif_grammars()
-
 
 class TestTheFiles:
     def test_readable_and_plain(self, tmp_path):
@@ -413,7 +410,7 @@ class TestNotWritten:
         [
             (lambda text: text.replace("red", "rot"), "names of variables or states differ"),
             (lambda text: text.replace("holding", "held"), "names of variables or states differ"),
-            (lambda text: text.replace("<parents>is_monk</parents>", "", 1), "pgmpy cannot read it"),
+            (lambda text: text.replace("<parents>is_monk</parents>", "", 1), "where its states require 3"),
             (
                 lambda text: re.sub(r"0\.(\d)", lambda digit: f"0.{(int(digit[1]) + 1) % 10}", text, count=1),
                 "sum to 1",
@@ -422,7 +419,7 @@ class TestNotWritten:
                 lambda text: re.sub("(?<=ities>).*?(?=<)", reversed_numbers, text),
                 "probabilities of .* differ",
             ),
-            (lambda text: text[:-20], "pgmpy cannot read it"),
+            (lambda text: text[:-20], "not well-formed XML"),
         ],
     )
     def test_what_pgmpy_reads_back_otherwise(self, change, message, tmp_path, monkeypatch):
@@ -440,7 +437,7 @@ class TestNotWritten:
         monkeypatch.setattr(exchange, "available_memory", lambda: 1000)
         with pytest.raises(MemoryError, match="XMLBIF and XDSL need less"):
             to_file(classifier, tmp_path / "n.bif")
-        with pytest.raises(MemoryError, match=r"would need about .* of BIF, but 1 kB are available"):
+        with pytest.raises(MemoryError, match=r"would be needed to read .* of BIF, but 1 kB are available"):
             from_file(tmp_path / "m.bif")
         assert sorted(p.name for p in tmp_path.iterdir()) == ["m.bif", "m.bif.names.json"]
 
@@ -561,29 +558,29 @@ class TestFilesOfOthers:
             ("m.bif", "", "it is empty"),
             ("m.xml", " \n", "it is empty"),
             ("m.xdsl", "", "it is empty"),
-            ("m.bif", "a,b\n1,2\n", "it does not declare any variables"),
-            ("m.bif", GENIE, "it does not declare any variables"),
-            ("m.bif", "\x80\x04pickle", "it does not declare any variables"),
-            ("m.xml", DOG, "cannot read it"),
-            ("m.xml", GENIE, "cannot read it"),
-            ("m.xdsl", WEKA.replace("ISO-8859-1", "utf-8"), "cannot read it"),
+            ("m.bif", "a,b\n1,2\n", "line 1: 'network' or .* was expected, not 'a'"),
+            ("m.bif", GENIE, "line 1: 'network' or .* was expected"),
+            ("m.bif", "\x80\x04pickle", "line 1: 'network' or .* was expected"),
+            ("m.xml", DOG, "not well-formed XML"),
+            ("m.xml", GENIE, "outermost element is 'smile'"),
+            ("m.xdsl", WEKA.replace("ISO-8859-1", "utf-8"), "outermost element is 'BIF'"),
             ("m.xml", "<BIF><NETWORK><NAME>n</NAME></NETWORK></BIF>", "it does not declare any variables"),
             ("m.xdsl", "<smile id='n'><nodes/></smile>", "it does not declare any variables"),
             ("m.xdsl", GENIE.replace("<nodes>", "<nodes><utility id='u'/><noisymax id='d'/>"), "noisymax, utility"),
-            ("m.xdsl", GENIE.replace("0.9 0.1 0.2", "0.9 0.1"), "cannot read it"),
+            ("m.xdsl", GENIE.replace("0.9 0.1 0.2", "0.9 0.1"), "3 probabilities of 'Success', where .* require 4"),
             ("m.bif", FAMILY + DOG, "'family' more than once"),
-            ("m.xdsl", GENIE.replace('"Poor"', '"Good"'), "cannot read it.*Repeated state names"),
-            ("m.xdsl", GENIE.replace("<parents>Forecast", "<parents>Weather"), "cannot read it"),
-            ("m.xdsl", GENIE.replace("<parents>Forecast", "<parents>Success"), "cannot read it"),
-            ("m.bif", DOG.replace("family {", "fam {"), "cannot read it"),
-            ("m.bif", DOG.replace("(many) 1, 0", "(few) 1, 0"), "cannot read it"),
-            ("m.bif", DOG.replace("(many) 1, 0;", ""), "does not sum to 1"),
-            ("m.bif", DOG.replace("0.05, 0.95", "0.05"), "must be a probability|cannot read it"),
+            ("m.xdsl", GENIE.replace('"Poor"', '"Good"'), "has the state 'Good' more than once"),
+            ("m.xdsl", GENIE.replace("<parents>Forecast", "<parents>Weather"), "does not declare 'Weather'"),
+            ("m.xdsl", GENIE.replace("<parents>Forecast", "<parents>Success"), "name a variable more than once"),
+            ("m.bif", DOG.replace("family {", "fam {"), "does not declare 'family'"),
+            ("m.bif", DOG.replace("(many) 1, 0", "(few) 1, 0"), "'few' is not a state of 'family'"),
+            ("m.bif", DOG.replace("(many) 1, 0;", ""), r"no probabilities of 'light-on' given \['many'\]"),
+            ("m.bif", DOG.replace("0.05, 0.95", "0.05"), "1 probabilities of 'light-on', where .* require 2"),
             ("m.bif", DOG.replace("0.05, 0.95", "0.15, 0.95"), "does not sum to 1"),
-            ("m.bif", DOG.replace("0.05, 0.95", "-0.05, 1.05"), "cannot read it"),
+            ("m.bif", DOG.replace("0.05, 0.95", "-0.05, 1.05"), "must be|[Vv]alues|probabilit"),
             ("m.bif", DOG[: DOG.index("probability ( family")], "no probabilities of 'family'"),
-            ("m.bif", DOG[:-2], "no probabilities of 'family'"),
-            ("m.bif", "variable " * 1000, "it does not declare any variables"),
+            ("m.bif", DOG[:-2], "was expected, but the file ends"),
+            ("m.bif", "variable " * 1000, "a name or '{' was expected, but the file ends"),
         ],
     )  # fmt: skip
     def test_damaged_or_foreign(self, name, content, message, tmp_path):
@@ -755,7 +752,9 @@ probability ( a_b | u, c ) {{
         with pytest.raises(ValueError, match=r"names\.json is damaged or was edited: .*checksum"):
             from_file(tmp_path / "m.xdsl")
         path.write_bytes(content.replace(b'"format_version": 1', b'"format_version": 2'))
-        with pytest.raises(ValueError, match=r"in format 2, newer than the format 1 .* Upgrade anbexact"):
+        with pytest.raises(
+            ValueError, match=r"in format 2, but anbexact .* reads formats up to 1: upgrade anbexact$"
+        ):
             from_file(tmp_path / "m.xdsl")
         path.write_bytes(content)
         from_file(tmp_path / "m.xdsl")

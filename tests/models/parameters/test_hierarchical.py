@@ -488,3 +488,14 @@ def test_dense_tables_predict_better():
         codes = np.searchsorted(model.classes_, y[~train])
         losses.append(-logs[np.arange(len(codes)), codes].mean())
     assert losses[1] < losses[0] - 0.05
+
+
+def test_strengths_for_other_parents_are_completed_by_means_of_the_same_depth():
+    strengths = Strengths({"a": (1.0, 2.0), "b": (4.0, 8.0, 3.0), "c": (2.0,)}, 0.5)
+    other = strengths.of_parents({"a": ("b", "c", "k"), "b": ("k",), "c": ("k",), "d": ()})
+    assert other.exponent == 0.5
+    expected = {"a": (1.0, 2.0, 3.0, 3.0), "b": (4.0, 8.0), "c": (2.0, 4.0), "d": (2.0,)}  # 4 = sqrt(2 * 8)
+    assert other.of_variables.keys() == expected.keys()
+    for name, own in expected.items():
+        assert other.of_variables[name] == pytest.approx(own)
+    assert Strengths().of_parents({"a": ("b",)}) == Strengths()

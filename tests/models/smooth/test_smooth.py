@@ -31,6 +31,7 @@ from anbexact.models.smooth.smoothness import (
     FOLDS,
     SmoothFolds,
     Smoothness,
+    Tuning,
     _Tried,
     _with_best_centre,
     _without_curvature,
@@ -484,8 +485,10 @@ class TestShapesWithoutCurvature:
                 assert (share, strengths["curvature"], strengths["level"]) == (0.5, 0.0, 7.0)
                 return np.array([float(values[(0.3, 0.1, 0.03, 0.01).index(strengths["slope"])])])
 
-        own = SimpleNamespace(strengths={"slope": 5.0, "curvature": {"x": 1.0}, "level": 7.0}, centre=0.5)
-        assert _without_curvature(Folds(), own, None).strengths["slope"] == chosen
+        own = SimpleNamespace(
+            chosen={"slope": 2.5, "curvature": {"x": 0.5}, "level": 3.5}, tuning=Tuning(factor=2.0, centre=0.5)
+        )
+        assert _without_curvature(Folds(), own, None).tuning == Tuning(2.0, chosen, 0.5)
 
     @pytest.mark.parametrize(
         ("gain", "times", "chosen"), [(0.1, 1.0, True), (0.02, 1.0, False), (-0.1, 1.0, False), (0.1, 100.0, False)]
@@ -586,7 +589,9 @@ class TestCentre:
                 noise = np.tile([0.2, 0.2, -0.2, -0.2], 10) * (share != 0.25)
                 return -1.0 + gains.get(share, 0.0) + noise
 
-        assert _with_best_centre(Folds(), _Tried(Folds(), {}, 0.25, None), None).centre == chosen
+        assert (
+            _with_best_centre(Folds(), _Tried(Folds(), {}, Tuning(centre=0.25), None), None).tuning.centre == chosen
+        )
 
     def test_is_for_few_rows_and_quick_fits_of_the_default_rule(self, monkeypatch):
         rng = np.random.default_rng(1)

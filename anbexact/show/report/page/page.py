@@ -9,14 +9,19 @@ from collections.abc import Sequence
 from anbexact.show.svg.markup import Markup, element, static_text
 
 PACKAGE = "anbexact.show.report.page"
-SCRIPTS = ("engine.js", "averages.js", "draws.js", "panel.js")
+PANEL_SCRIPTS = ("engine.js", "averages.js", "draws.js", "panel.js")
 """What an evidence panel runs, in this order."""
 ZOOM, NETWORK = "zoom.js", 'class="anbexact-network"'
 """What enlarges pictures of networks, and how a page shows that it has one."""
 
 
 def page(
-    title: str, sections: Sequence[tuple[str, str, Markup]], *, with_panel: bool, contents: bool = True
+    title: str,
+    sections: Sequence[tuple[str, str, Markup]],
+    *,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    contents: bool = True,
 ) -> Markup:
     """Return a page.
 
@@ -29,25 +34,25 @@ def page(
         The title of the page.
     sections : sequence of (anchor, heading, content)
         What the page shows.
-    with_panel : bool
-        Whether there is an evidence panel, which needs its scripts.
+    scripts, styles : sequence of str
+        Files in the folder ``static``: scripts that the page runs, in this order, and further styles.
     contents : bool, default True
         Whether to list the sections.
     """
     with_network = any(NETWORK in content for _, _, content in sections)
-    names = [*(SCRIPTS if with_panel else ()), *([ZOOM] if with_network else [])]
-    scripts = [static_text(PACKAGE, name) for name in names]
+    programs = [static_text(PACKAGE, name) for name in (*scripts, *([ZOOM] if with_network else ()))]
     policy = "; ".join(
         [
             "default-src 'none'",
             "style-src 'unsafe-inline'",
-            "script-src " + (" ".join(map(_checksum, scripts)) or "'none'"),
+            "script-src " + (" ".join(map(_checksum, programs)) or "'none'"),
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
         ]
     )
-    style = static_text("anbexact.show.notebook", "display.css") + static_text(PACKAGE, "page.css")
+    sheets = [static_text(PACKAGE, name) for name in ("page.css", *styles)]
+    style = "".join([static_text("anbexact.show.notebook", "display.css"), *sheets])
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -67,7 +72,7 @@ def page(
         element("a", "Skip to the content", href="#content", class_="skip"),
         element("header", element("h1", title)),
         element("div", navigation, element("main", *parts, id="content", class_="anbexact"), class_=layout),
-        *(element("script", script) for script in scripts),
+        *(element("script", script) for script in programs),
     )
     return Markup("<!doctype html>\n" + element("html", head, body, lang="en") + "\n")
 

@@ -1,0 +1,162 @@
+"""Scorecards as workbooks whose formulas score rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anbexact.adapters.deploy.scoring_form import CodedColumn, card_columns
+from anbexact.files.atomic import check_place
+from anbexact.scorecards.tables import OTHER, axis_groups
+
+if TYPE_CHECKING:
+    from anbexact.scorecards.scorecard import Scorecard
+    from anbexact.scorecards.tables import PointTable
+
+N_ROWS = 200
+"""Rows of the sheet that have formulas."""
+POINTS, LISTS, ROWS = "Points", "Lists", "Rows"
+"""The sheets: what counts how much, the states and cut points of the features, and the rows to be scored."""
+
+
+def write_workbook(card: Scorecard, path: str | Path) -> None:
+    """Write the workbook of :meth:`anbexact.adapters.Scorecard.to_excel`."""
+    from openpyxl import Workbook
+    from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
+
+    columns = card_columns(card.reader, card.features, "to_excel")
+    check_place(Path(path))
+    book = Workbook()
+    rows = book.active
+    rows.title = ROWS
+    points, lists = book.create_sheet(POINTS), book.create_sheet(LISTS)
+    ranges = _write_lists(lists, columns)
+    places, constants = _write_points(card, points)
+    labels = [str(label) for label in card.classes_.tolist()]
+    head = [*map(_text, card.features), *card.score_names, *(f"P({label})" for label in labels), "prediction"]
+    rows.append(head)
+    n_features, n_scores = len(columns), card.n_scores
+    for number in range(2, N_ROWS + 2):
+        cells = [f"{get_column_letter(j + 1)}{number}" for j in range(n_features)]
+        codes = [_code(column, cell, of) for column, cell, of in zip(columns, cells, ranges, strict=True)]
+        scores = []
+        for k in range(n_scores):
+            summands = [constants[f"intercept {k}"]]
+            for table, of_scores in zip(card.tables, places, strict=True):
+                summands.append(f"INDEX({of_scores[k]},{_place(card, table, codes)})")
+            scores.append(f"={'+'.join(summands)}")
+        score_cells = [f"{get_column_letter(n_features + 1 + k)}{number}" for k in range(n_scores)]
+        odds = [f"EXP({constants['scale']}*{cell}+{constants[f'offset {k}']})" for k, cell in enumerate(score_cells)]
+        total = f"(1+{'+'.join(odds)})"
+        by_class = dict(zip(card.scored, odds, strict=True))
+        chances = [f"={by_class.get(label, '1')}/{total}" for label in card.classes_.tolist()]
+        first, last = n_features + n_scores + 1, n_features + n_scores + len(labels)
+        span = f"{get_column_letter(first)}{number}:{get_column_letter(last)}{number}"
+        heads = f"{LISTS}!$A$2:$A${len(labels) + 1}"
+        rows.append([*[None] * n_features, *scores, *chances, f"=INDEX({heads},MATCH(MAX({span}),{span},0))"])
+    for k, label in enumerate(card.classes_.tolist()):
+        lists.cell(k + 2, 1, _value(label))
+    lists.cell(1, 1, _text(card.class_name))
+    for sheet in book.worksheets:
+        for cell in sheet[1]:
+            cell.font = Font(bold=True)
+        sheet.freeze_panes = "A2"
+        for j in range(1, sheet.max_column + 1):
+            sheet.column_dimensions[get_column_letter(j)].width = 18
+    book.save(path)
+
+
+def _write_lists(sheet: Any, columns: tuple[CodedColumn, ...]) -> list[str]:
+    """Write the states or cut points of every feature in a column; return the ranges of these."""
+    from openpyxl.utils import get_column_letter
+
+    ranges = []
+    for j, column in enumerate(columns, 2):
+        values: list[Any] = list(column.codes) if column.cuts is None else list(column.cuts)
+        sheet.cell(1, j, _text(column.name))
+        for row, value in enumerate(values, 2):
+            sheet.cell(row, j, _value(value))
+        letter = get_column_letter(j)
+        ranges.append(f"{LISTS}!${letter}$2:${letter}${max(len(values), 1) + 1}")
+        if column.cuts is None:  # the code of every value stands beside it, because a group has several values
+            for row, code in enumerate(column.codes.values(), 2):
+                sheet.cell(row, j + len(columns), code)
+            ranges[-1] += f"|{LISTS}!${get_column_letter(j + len(columns))}$2:${get_column_letter(j + len(columns))}" \
+                          f"${max(len(values), 1) + 1}"  # fmt: skip
+    return ranges
+
+
+def _write_points(card: Scorecard, sheet: Any) -> tuple[list[list[str]], dict[str, str]]:
+    """Write all points; return the ranges of every table by score, and the cells of the constants."""
+    from openpyxl.utils import get_column_letter
+
+    sheet.append(["table", "states", *(name.replace("score", "points") for name in card.score_names)])
+    letters = [get_column_letter(3 + k) for k in range(card.n_scores)]
+    constants = {}
+    for title, values in (("intercept", card.intercept.tolist()), ("offset", card.offset.tolist())):
+        sheet.append([f"({title})", "log odds at a score of 0" if title == "offset" else "", *values])
+        constants |= {f"{title} {k}": f"{POINTS}!${letter}${sheet.max_row}" for k, letter in enumerate(letters)}
+    sheet.append(["(scale)", "log odds per point", card.scale])
+    constants["scale"] = f"{POINTS}!$C${sheet.max_row}"
+    ranges = []
+    for table in card.tables:
+        first = sheet.max_row + 1
+        names = [_state_names(card, table, axis) for axis in range(len(table.features))]
+        for cell in np.ndindex(table.points.shape[:-1]):
+            states = " & ".join(names[axis][code] for axis, code in enumerate(cell))
+            sheet.append([_text(" & ".join(map(str, table.features))), _text(states), *table.points[cell].tolist()])
+        ranges.append([f"{POINTS}!${letter}${first}:${letter}${sheet.max_row}" for letter in letters])
+    return ranges, constants
+
+
+def _state_names(card: Scorecard, table: PointTable, axis: int) -> list[str]:
+    """Return the name of every state, of intervals as on the sheet, and of missing or unknown cells."""
+    name: Hashable = table.features[axis]
+    states = list(map(str, card.reader.vocabulary.states[name]))
+    groups = axis_groups(table, axis, card.reader.vocabulary, card.reader.cut_points)
+    if name in card.reader.cut_points:
+        for label, group in groups:
+            for state in group:
+                if state < len(states) and len(group) == 1:
+                    states[state] = label
+    return [*states, OTHER]
+
+
+def _code(column: CodedColumn, cell: str, ranges: str) -> str:
+    """Return the formula of the code of a cell, counted from 0."""
+    unknown, missing = column.unknown, column.missing
+    unknown = column.arity - 1 if unknown < 0 else unknown
+    missing = column.arity - 1 if missing < 0 else missing
+    if column.ignored:
+        return "0"
+    if column.cuts is not None:
+        number = f"SUMPRODUCT(--({ranges}<{cell}))" if column.cuts else "0"
+        return f"IF(ISNUMBER({cell}),{number},{missing})"
+    values, codes = ranges.split("|")
+    return f'IF({cell}="",{missing},IFERROR(INDEX({codes},MATCH({cell},{values},0)),{unknown}))'
+
+
+def _place(card: Scorecard, table: PointTable, codes: list[str]) -> str:
+    """Return the formula of the place of a row in a table, counted from 1."""
+    shape = table.points.shape[:-1]
+    steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    own = [codes[card.features.index(name)] for name in table.features]
+    return "+".join(["1", *(f"{step}*({code})" for step, code in zip(steps, own, strict=True))])
+
+
+def _value(value: Any) -> Any:
+    """Return a state as the value of a cell."""
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(value: Any) -> str:
+    """Return text as a cell can hold it; it must not begin like a formula."""
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    text: str = ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", str(value))
+    return f"'{text}" if text.startswith("=") else text

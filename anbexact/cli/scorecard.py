@@ -1,0 +1,183 @@
+"""``anbexact scorecard``: a classifier, or a table, as a scorecard of integer points."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anbexact.cli.messages import InputError, ProgressLine, note
+from anbexact.cli.models import is_network, read_model
+from anbexact.cli.options import DATA_HELP, add_choosing, add_reading, add_weights, weighted_by
+from anbexact.cli.parsers import CommandParser
+from anbexact.cli.tables import take_weights, training_table
+from anbexact.cli.writing import check_place
+from anbexact.show.report.lines import print_wrapped
+
+if TYPE_CHECKING:
+    from anbexact.adapters import Scorecard
+    from anbexact.classifiers import AdditiveClassifier
+
+EXTENSIONS = (".html", ".htm", ".xlsx", ".py", ".sql", ".csv")
+"""The extensions by which the format of a scorecard is inferred."""
+MARK = b'"format": "anbexact classifier"'
+"""What a file of a classifier contains near its beginning, and a table in JSON does not."""
+DESCRIPTION = """\
+Turn a classifier into a scorecard: tables of integer points that are added up to a score. From a table, naive Bayes
+with smooth shapes is learned first.
+
+By default, the points are the log odds of the classifier, rounded: 600 points stand for odds of 50 to 1, and 20 more
+double the odds. With --max-points, the points are small, and have the least log loss: the search proves it, or says
+within what gap it was when the time ran out."""
+EXAMPLES = """\
+  anbexact scorecard model.json -o card.html
+  anbexact scorecard data.csv --class NAME
+  anbexact scorecard data.csv --class NAME --max-points 5 --features 10 -o card.html
+  anbexact scorecard model.json --double 40 --base-score 500 --base-odds 20 -o card.sql
+  anbexact scorecard model.json --reference bad -o card.xlsx
+"""
+
+
+def fill(parser: CommandParser) -> None:
+    """Add the options."""
+    parser.describe("MODEL_OR_DATA [options]", DESCRIPTION, EXAMPLES)
+    parser.add_argument(
+        "data", metavar="MODEL_OR_DATA", help=f"a classifier written by fit or convert, or {DATA_HELP}"
+    )
+    parser.add_argument(
+        "--class",
+        dest="class_name",
+        metavar="NAME",
+        help="the column to predict, if MODEL_OR_DATA is a table; needed for BIF and similar files, too",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="the file to write: by its extension a page to print with a calculator (.html), a workbook with "
+        "formulas (.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are "
+        "printed",
+    )
+    parser.add_argument(
+        "--reference", metavar="LABEL", help="the class against which the odds are taken (default: the first)"
+    )
+    group = parser.add_argument_group("the scale of rounded log odds")
+    group.add_argument(
+        "--double",
+        type=float,
+        metavar="POINTS",
+        help="points that double the odds (default 20; with --max-points, chosen with the points)",
+    )
+    group.add_argument("--base-score", type=int, metavar="POINTS", help="the score at the base odds (default 600)")
+    group.add_argument("--base-odds", type=float, metavar="ODDS", help="the odds at the base score (default 50)")
+    group = parser.add_argument_group("points of least loss")
+    group.add_argument("--max-points", type=int, metavar="R", help="points from -R to R, such as 5")
+    group.add_argument("--features", type=int, metavar="K", help="use at most K features")
+    group.add_argument(
+        "--gap", type=float, metavar="NATS", help="accept a loss that is higher by this per row (default 0.001)"
+    )
+    group.add_argument("--time-limit", type=float, metavar="S", help="seconds for the search (default 30)")
+    add_weights(parser)
+    add_choosing(parser)
+    add_reading(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read or learn the classifier, make the card, and write or print it."""
+    if args.output is not None:
+        if not args.output.lower().endswith(EXTENSIONS):
+            raise InputError(
+                f"{args.output}: cannot infer the format; use one of the extensions {', '.join(EXTENSIONS)}"
+            )
+        check_place(args.output)
+    if is_model(args.data):
+        classifier: Any = read_model(args.data, args.class_name)
+        source = args.data
+    else:
+        classifier, source = _learned(args)
+    card = _card(args, classifier)
+    if args.output is not None:
+        _write(card, args.output)
+        note(f"{args.output}: {Path(args.output).stat().st_size / 1e3:,.0f} kB")
+        return
+    print(f"{source}: scorecard of {card.class_name}{weighted_by(args)}")
+    print(card.to_frame().to_string(index=False, float_format=lambda share: f"{share:.3f}", na_rep=""))
+    for line in explained(card):
+        print_wrapped(line)
+
+
+def is_model(path: str) -> bool:
+    """Whether a file contains a classifier, not a table."""
+    if is_network(path):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return path != "-" and MARK in file.read(200)
+    except OSError:
+        return False  # reading it as a table says what is wrong
+
+
+def _learned(args: argparse.Namespace) -> tuple[AdditiveClassifier, str]:
+    """Return naive Bayes with smooth shapes of the table, and the table's name."""
+    if args.class_name is None:
+        raise InputError(f"{args.data} is not a file of a classifier: pass --class to learn one from it")
+    X, y, label = training_table(args)
+    weights = take_weights(X, args, label)
+    from anbexact.classifiers import AdditiveClassifier, NaiveBayesClassifier
+    from anbexact.cli.learning import learn
+
+    classifier = AdditiveClassifier(NaiveBayesClassifier())
+    learn(classifier, X, y, weights)
+    return classifier, label
+
+
+def _card(args: argparse.Namespace, classifier: Any) -> Scorecard:
+    from anbexact.adapters import to_scorecard
+
+    given = {
+        "points_to_double_odds": args.double,
+        "base_score": args.base_score,
+        "base_odds": args.base_odds,
+        "max_points": args.max_points,
+        "n_features": args.features,
+        "gap": args.gap,
+        "time_limit": args.time_limit,
+    }
+    if args.reference is not None:
+        texts = {str(label): label for label in classifier.classes_.tolist()}
+        if args.reference not in texts:
+            raise InputError(f"--reference {args.reference}: the classes are {', '.join(texts)}")
+        given["reference"] = texts[args.reference]
+    with ProgressLine() as line:
+        try:
+            return to_scorecard(
+                classifier, progress=line.show, **{name: value for name, value in given.items() if value is not None}
+            )
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error)) from None
+
+
+def _write(card: Scorecard, path: str) -> None:
+    """Write a card in the format of the file's extension."""
+    kind = Path(path).suffix.lower()
+    try:
+        if kind == ".xlsx":
+            card.to_excel(path)
+        elif kind == ".py":
+            card.to_python(path)
+        elif kind == ".sql":
+            Path(path).write_text(card.to_sql() + "\n", encoding="utf-8")
+        elif kind == ".csv":
+            card.to_frame().to_csv(path, index=False)
+        else:
+            card.to_html(path)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def explained(card: Scorecard) -> list[str]:
+    """Return sentences on how a score is read, and on what is proved about the points."""
+    from anbexact.show.scorecard.sheet import claims, meaning
+
+    return ["", *meaning(card), *claims(card)]

@@ -1,0 +1,1 @@
+"""Scorecards: classifiers as tables of integer points."""

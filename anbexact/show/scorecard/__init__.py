@@ -1,0 +1,1 @@
+"""Scorecards as sheets to print, with a calculator."""
