@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
+from anbexact._kernels.left_out import left_out_log_likelihood
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
 from anbexact.models.structure import Structure
@@ -33,8 +34,6 @@ TO_FREQUENCIES = 10_000
 much smoothing, features count so little that the class frequencies are predicted."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows to be predicted; of more rows, evenly spaced ones are taken."""
-BLOCK_CELLS = 1 << 22
-"""Rows times classes that are processed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +129,10 @@ class LeaveOneOut:
         self._weights = table.weights[chosen]
         self.weight = float(self._weights.sum())
         self._class_codes = table.column(structure.class_name)[chosen].astype(np.int64)
-        self._n_classes = table.vocabulary.arity(structure.class_name)
-        self._families = [replace(family, state=family.state[chosen]) for family in class_families(table, structure)]
+        self._families = class_families(table, structure)
+        firsts = np.cumsum([0, *(len(family.cells) for family in self._families)])
+        numbered = [family.state[chosen] + first for family, first in zip(self._families, firsts, strict=False)]
+        self._states = np.stack(numbered, axis=1)
 
     def with_class_ess(self, ess: float) -> LeaveOneOut:
         """Return the same with an equivalent sample size of its own for the table of the class."""
@@ -141,22 +142,9 @@ class LeaveOneOut:
 
     def log_likelihood(self, ess: float) -> float:
         """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
-        logs = [family.logs(ess) for family in self._families]
-        n_rows, n_classes = len(self._class_codes), self._n_classes
-        step = max(1, BLOCK_CELLS // n_classes)
-        total = 0.0
-        for first in range(0, n_rows, step):
-            block = slice(first, first + step)
-            class_codes = self._class_codes[block]
-            joint = np.zeros((len(class_codes), n_classes))
-            own = np.zeros(len(class_codes))
-            for family, (of_cells, lowered) in zip(self._families, logs, strict=True):
-                joint += of_cells[family.state[block]]
-                own += lowered[family.state[block], class_codes]
-            rows = np.arange(len(own))
-            joint[rows, class_codes] = own
-            total += float(self._weights[block] @ log_softmax(joint, axis=1)[rows, class_codes])
-        return total
+        logs, lowered = zip(*(family.logs(ess) for family in self._families), strict=True)
+        tables = np.concatenate(logs), np.concatenate(lowered)
+        return float(left_out_log_likelihood(self._states, self._class_codes, self._weights, *tables))
 
 
 def _with_class_ess(families: Sequence[Family], ess: float) -> list[Family]:
