@@ -117,7 +117,7 @@ _HOMES = {
 """The public names by the modules that define them."""
 _PACKAGES = (
     "adapters averaging classifiers compare conformal datasets discretize explanations files models plots report "
-    "rivals scores search selection show tables"
+    "rivals scorecards scores search selection show tables"
 )
 """The packages and modules that users find in this one without importing them."""
 

@@ -218,6 +218,8 @@ def _run(setting: _Setting, job: _Job) -> _Fold:
     return fold
 
 
+SHORTEST = 1e-3
+"""Fewest seconds of a time limit, if the budget ends just before a fit."""
 LARGE = 20_000
 """Rows from which on the time of a classifier that has no time limit of its own is estimated from a part of them."""
 
@@ -245,7 +247,9 @@ def _learned(setting: _Setting, job: _Job, train: Rows) -> tuple[Any, float]:
         own = contender.estimator.get_params(deep=False)
         limited = contender
         if left < inf and "time_limit" in own:
-            estimator = clone(contender.estimator).set_params(time_limit=min(left, own["time_limit"] or inf))
+            estimator = clone(contender.estimator).set_params(
+                time_limit=min(max(left, SHORTEST), own["time_limit"] or inf)
+            )
             limited = replace(contender, estimator=estimator)
         model = _fitted(limited, _rows(contender.table, train), data.target.iloc[train], _weights(data, train))
         return model, time.perf_counter() - began
@@ -258,7 +262,7 @@ def _learned(setting: _Setting, job: _Job, train: Rows) -> tuple[Any, float]:
         before, began = setting.network_seconds[key], time.perf_counter()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the refit ")  # a note counts such fits
-        model = fits.fitted(contender.estimator, setting.budget.left)
+        model = fits.fitted(contender.estimator, max(setting.budget.left, SHORTEST))
     seconds = before + time.perf_counter() - began
     if contender.network is None:
         seconds = setting.network_seconds.setdefault((network_key(contender.estimator), job.number), seconds)

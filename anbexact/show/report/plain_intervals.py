@@ -11,7 +11,7 @@ from typing import Any
 from anbexact.show.report.document import markdown_text
 from anbexact.tables.cuts import cut_texts, interval_names
 
-_INTERVAL = re.compile(r"(?P<within> in )?(?P<name>\([^()\[\]<>\n]{3,90}?, [^()\[\]<>\n]{1,90}?(?:\\?\]|\)))")
+_INTERVAL = re.compile(r"(?P<within> in )?(?P<name>\([^()\[\]<>\n]{1,90}?, [^()\[\]<>\n]{1,90}?(?:\\?\]|\)))")
 """What may be the name of an interval, also in Markdown, where the bracket has a backslash."""
 
 

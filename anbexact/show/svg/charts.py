@@ -14,7 +14,7 @@ COLOURS = ("#2f7fd6", "#d0741c", "#2a9d68", "#b05bc4", "#c94a5a", "#7d8a2e", "#1
 """Colours of lines; each has enough contrast on light and on dark pages."""
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
 """Dashes of lines: they distinguish lines of the same colour, and all lines for readers who do not see colours."""
-MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 13, 6.7
+MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 15, 6.7
 """Most intervals of an axis that are named, most characters of such a name, and the width of one in pixels."""
 MOST_HOVERED = 40
 """About the most points of a line whose values appear under the pointer."""

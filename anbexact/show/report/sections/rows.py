@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from anbexact._runtime.units import agreeing, counted, number_text
 from anbexact.show.report.document import Block, Column, Paragraph, Records, Section
+from anbexact.show.report.plain_intervals import spoken_intervals
 from anbexact.show.report.subject import Subject
 from anbexact.show.svg.markup import shortened
 from anbexact.tables.cuts import cut_texts
@@ -87,7 +88,9 @@ def _feature(subject: Subject, j: int, name: Hashable, missing: npt.NDArray[np.b
     weights = np.bincount(codes[seen].astype(np.intp), subject.weights[seen], len(states))
     shares = weights / (weights.sum() or 1.0)
     order = np.argsort(-shares, kind="stable") if len(states) > MOST_STATES else np.arange(len(states))
-    shown = [f"{_one_way(shortened(states[k], 28))} {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
+    spoken = spoken_intervals([subject.classifier.model_])
+    texts = [spoken.get(state, state) for state in states]
+    shown = [f"{_one_way(shortened(texts[k], 40))}: {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
     rest = f"; {len(states) - MOST_STATES} more" if len(states) > MOST_STATES else ""
     record: dict[str, Any] = {
         "feature": name,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from anbexact.models.smooth.shapes import shape_range
 from anbexact.show.notebook.shapes import MOST_SHAPES, interactions, shape_charts, shapes_text
 from anbexact.show.report.document import Charts, Column, Paragraph, Records, Section
+from anbexact.show.report.plain_intervals import spoken_intervals
 from anbexact.show.report.subject import Subject
 
 
@@ -16,7 +18,12 @@ def shapes_section(subject: Subject) -> Section | None:
         return None
     model: Any = subject.classifier.model_
     shapes = model.shapes()
-    blocks = [Paragraph(shapes_text(shapes)), Charts("shapes", shape_charts(shapes)[:MOST_SHAPES])]
+    spoken = spoken_intervals([model])
+    charts = [
+        replace(chart, x_names=[spoken.get(name, name) for name in chart.x_names])
+        for chart in shape_charts(shapes)[:MOST_SHAPES]
+    ]
+    blocks = [Paragraph(shapes_text(shapes)), Charts("shapes", charts)]
     pairs = interactions(shapes)[:MOST_SHAPES]
     if not pairs:
         return Section("shapes", "The shapes of the features", blocks)
