@@ -97,7 +97,7 @@ def _write_points(card: Scorecard, sheet: Any) -> tuple[list[list[str]], dict[st
 
     sheet.append(["table", "states", *(name.replace("score", "points") for name in card.score_names)])
     letters = [get_column_letter(3 + k) for k in range(card.n_scores)]
-    constants = {}
+    constants: dict[str, str] = {}
     for title, values in (("intercept", card.intercept.tolist()), ("offset", card.offset.tolist())):
         sheet.append([f"({title})", "log odds at a score of 0" if title == "offset" else "", *values])
         constants |= {f"{title} {k}": f"{POINTS}!${letter}${sheet.max_row}" for k, letter in enumerate(letters)}

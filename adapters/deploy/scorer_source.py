@@ -125,7 +125,7 @@ class Scorer:
 
     def sums(self, codes: list[int]) -> list[float]:
         """Return the sums of the terms by class."""
-        found = [0] * len(self.classes)
+        found: list[float] = [0] * len(self.classes)
         for term in self.complete:
             found = _sums(found, term.at(codes))
         return found

@@ -81,7 +81,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         Features along which log odds may not fall, ``{"age": 1}``, or not rise, ``{"age": -1}``, whatever the other
         features are. With two classes, these are the log odds of the second class. With more, name the class, whose
         log odds against every other class, and so against all others together, are meant: ``{"age": {"high": 1}}``.
-        ``docs/guides/shape-constraints.md`` states what is guaranteed.
+        The guide "Shapes that keep to what is known" states what is guaranteed.
     convex, concave : list, or mapping of feature to class
         Features along which the log odds of the second class, or of the class that is named, against every other
         class are convex or concave. Numbers lie where they are, and intervals at their middle; the first and the last

@@ -299,7 +299,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         vocabulary, cut = self.vocabulary_, self.cut_points_
         read_otherwise = {*cut, *vocabulary.groups, *vocabulary.quantities, *vocabulary.left_out}
         known = {name: vocabulary.states[name] for name in vocabulary.features if name not in read_otherwise}
-        for name in vocabulary.own_missing.intersection(known):
+        for name in vocabulary.own_missing & known.keys():
             known[name] = known[name][:-1]
         copy.categories = {**known, **(self.categories or {})}
         return copy

@@ -59,7 +59,9 @@ def _to_format_2(document: dict[str, Any]) -> None:
             continue
         with reading("variables"):
             variables = [mapped(variable) for variable in listed(described["variables"])]
-            states = {place: tuple(listed(variable["states"])) for place, variable in enumerate(variables)}
+            states: dict[Hashable, tuple[Any, ...]] = {
+                place: tuple(listed(variable["states"])) for place, variable in enumerate(variables)
+            }
         with reading("own_missing"):
             rule = mapped(described["parameters"])["handle_missing"]
             described["own_missing"] = sorted(own_missing_of_earlier(states, described["class"], rule))

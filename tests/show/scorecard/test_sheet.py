@@ -3,13 +3,13 @@
 import html
 import json
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 from pages import Page
+from real_parts import chromium
 
 from anbexact import AdditiveClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import to_scorecard
@@ -64,12 +64,10 @@ def test_points_and_probabilities_are_on_the_sheet():
 
 
 @pytest.mark.slow
+@pytest.mark.real("chromium")
 @pytest.mark.parametrize("load", [load_anes96, load_iris])
 def test_the_calculator_in_a_browser(load, tmp_path):
     """Entered cell by cell, rows get the scores of the package."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("there is no Chromium")
     X, y = load()
     card = to_scorecard(AdditiveClassifier(TANClassifier(ess=1.0), smooth=1.0).fit(X, y))
     rows = X.astype(object).where(np.random.default_rng(0).random(X.shape) < 0.8, None)[:40]
@@ -88,7 +86,7 @@ def test_the_calculator_in_a_browser(load, tmp_path):
     (tmp_path / "card.html").write_text(probe.join(page.rsplit("</body>", 1)), encoding="utf-8")
     how = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
     done = subprocess.run(
-        [path, *how, (tmp_path / "card.html").as_uri()], capture_output=True, text=True, check=True, timeout=120
+        [chromium(), *how, (tmp_path / "card.html").as_uri()], capture_output=True, text=True, check=True, timeout=120
     )
     found = json.loads(html.unescape(re.search(r"<pre>(.*)</pre>", done.stdout, re.DOTALL).group(1)))
     scores = card.score(rows).reshape(len(rows), -1)
