@@ -5,7 +5,7 @@ ones: one, three, or half of the numeric features, each rising or falling at ran
 several, for a random one. Rows are drawn feature by feature from the table's values, and one of the constrained
 features runs through 20 of its values; ln P(c) / (1 - P(c)) must not fall, or not rise, nor may P(c).
 
-Targets: no violation in 100,000 rows; at most 3 times the processor time of the fit without conditions. Takes about
+Target: no violation in 100,000 rows; at most 3 times the processor time of the fit without conditions. Takes about
 10 minutes; it is resumable. Writes ``docs/measurements/shape_constraints.csv``.
 """
 

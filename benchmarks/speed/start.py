@@ -1,6 +1,6 @@
 """Starts: help and first line of the command, imports against scikit-learn's, the first fit of a process.
 
-Targets: the help in 0.5 s, the first line of ``anbexact fit`` in 2 s, an import of a classifier 1.5 times as long as
+Target: the help in 0.5 s, the first line of ``anbexact fit`` in 2 s, an import of a classifier 1.5 times as long as
 scikit-learn's, a first fit of 2 s, and of 20 s with an empty kernel cache. Takes two minutes.
 """
 

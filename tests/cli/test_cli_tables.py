@@ -852,7 +852,7 @@ class TestInterruptedComparison:
     def test_nothing_finished(self, capsys):
         code, out, _ = run(capsys, "compare", "--dataset", "monks1", "--models", "TAN")
         assert code == 130
-        assert "cross-validation" not in out
+        assert out.rstrip().endswith("relearned in every fold")  # nothing but the headings
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_compare_and_report_repeat_the_rows(capsys):
     NaiveBayesClassifier().fit(ROWS.drop(columns="ill"), ROWS["ill"]).save("m.json")
     how = ("report", "m.json", "counts.csv", "--counts", "Freq", "--folds", "2", "--json")
     document = json.loads(run(capsys, *how)[1])
-    assert [of["rows"] for of in document["data"]["classes"]] == [32, 57]
+    assert [of["rows"] for of in document["data"]["classes"]] == [57, 32]
     assert document["reproduce"]["command"].endswith("--counts Freq")
 
 

@@ -776,7 +776,7 @@ def test_names_of_models_may_be_in_lower_case():
     X, y = load_iris()
     frame = compare(X, y, folds=2, models=["nb", "Logistic Regression"], refit=False)
     assert list(frame.index) == ["NB", "logistic regression"]
-    known = (*MODELS, *rivals(), *refits(), *smooths())
+    known = {*MODELS, *rivals(), *refits(), *smooths()}
     assert len({name.lower().replace("-", "").replace(" ", "") for name in known}) == len(known)
 
 
@@ -836,10 +836,13 @@ def test_what_papers_name_is_compared_under_their_names():
     [
         ({"folds": 1}, "folds must be a whole number, 2 or more, not 1"),
         ({"folds": 2.5}, "folds must be a whole number"),
-        ({"models": ["NB", "SVM"]}, r"names of models, not \['SVM'\]; known are NB, TAN, .*'refitted' or 'smooth'"),
+        (
+            {"models": ["NB", "SVM"]},
+            r"names of models, not \['SVM'\]; known are class frequencies, NB, .*'refitted' or 'smooth'",
+        ),
         ({"models": ["NB", "TAN smoth"]}, r"names of models, not \['TAN smoth'\]; did you mean 'TAN smooth'"),
         ({"models": ["forest"]}, r"not \['forest'\]; did you mean 'random forest'\?"),
-        ({"models": []}, r"models must be names of models, not \(\); known are NB"),
+        ({"models": []}, r"models must be names of models, not \(\); known are class frequencies, NB"),
         ({"models": {}}, "models must name at least one classifier"),
         (
             {"models": {"a": NaiveBayesClassifier(), "a refitted": DummyClassifier()}},

@@ -226,7 +226,7 @@ def test_small_points_keep_their_limits():
         assert card.certificate.gap <= 0.0041
         chances = card.predict_proba(X)[np.arange(len(X)), np.searchsorted(card.classes_, y)]
         loss = -weights @ np.log(chances) / weights.sum()
-        assert 0 <= card.certificate.loss - loss < 1e-3  # the pull
+        assert 0 <= card.certificate.loss - loss < 0.5 * card.certificate.pull * 50  # squared distances, summed
         assert card.certificate.relaxed_loss <= card.certificate.bound <= card.certificate.loss
 
 

@@ -392,7 +392,7 @@ def make_report(subject: Subject, settings: Settings) -> Report:
 def _spoken(subject: Subject) -> dict[str, str]:
     """Return what intervals are called on a page, by their names as states."""
     model: Any = subject.classifier.model_
-    models = [model, model.learned, *(member.model for member in getattr(model, "members", ()))]
+    models = [model, model.learned, *(getattr(member, "model", None) for member in getattr(model, "members", ()))]
     return dict(spoken_intervals(of for of in models if of is not None))
 
 

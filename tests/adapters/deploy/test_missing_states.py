@@ -189,7 +189,7 @@ def test_files_of_earlier_versions(tmp_path):
         classifier.save(tmp_path / "model.json")
         document = json.loads((tmp_path / "model.json").read_text())
         earlier = {key: value for key, value in document.items() if key not in ("own_missing", "sha256")}
-        earlier["parameters"]["handle_missing"] = rule
+        earlier["parameters"]["handle_missing"], earlier["format_version"] = rule, 1
         earlier["sha256"] = digest(earlier)
         (tmp_path / "model.json").write_text(json.dumps(earlier))
         assert anbexact.load(tmp_path / "model.json").vocabulary_.own_missing == own
@@ -203,6 +203,7 @@ def test_files_of_earlier_versions_in_single_precision(tmp_path):
     NaiveBayesClassifier(ess=1.0).fit(wide, y).save(tmp_path / "model.json")
     document = json.loads((tmp_path / "model.json").read_text())
     earlier = {key: value for key, value in document.items() if key not in ("own_missing", "sha256")}
+    earlier["format_version"] = 1
     (tmp_path / "model.json").write_text(json.dumps(earlier | {"sha256": digest(earlier)}))
     classifier, expected = anbexact.load(tmp_path / "model.json"), NaiveBayesClassifier(ess=1.0).fit(X, y)
     assert classifier.vocabulary_.states["size"] == (0.1, 0.7, 1.1, 1.7)

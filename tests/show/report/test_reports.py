@@ -46,7 +46,7 @@ def _made(awkward):
 def test_names_are_text_in_the_page(made):
     page = Page(made.to_html().removeprefix("<!doctype html>\n"))
     tags = [tag for tag, _ in page.elements]
-    assert tags.count("script") == 5  # the tables, the engine, averages, the draws, the panel
+    assert tags.count("script") == 6  # the tables, the engine, averages, the draws, the panel, the enlarged network
     assert not {"img", "iframe", "object", "b", "i"} & set(tags)
     assert not [attributes for _, attributes in page.elements if any(key.startswith("on") for key in attributes)]
     text = " ".join(page.text)
@@ -66,7 +66,7 @@ def test_the_page_needs_nothing_else_and_allows_only_its_own_scripts(made):
     policy = next(of["content"] for tag, of in page.elements if of.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'")
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
-    assert len(scripts) == 4
+    assert len(scripts) == 5
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
@@ -197,7 +197,7 @@ def test_columns_are_named_by_what_they_hold():
     day, number, words = made.to_dict()["data"]["features"]
     assert day["kind"].startswith("date, cut at 2024-01-")
     assert number["kind"].startswith("number, cut at ")
-    assert words["shown"] == "لا\N{LEFT-TO-RIGHT MARK} 50%; نعم\N{LEFT-TO-RIGHT MARK} 50%"
+    assert words["shown"] == "لا\N{LEFT-TO-RIGHT MARK}: 50%; نعم\N{LEFT-TO-RIGHT MARK}: 50%"
 
 
 def test_the_cases_are_what_they_are_called():
