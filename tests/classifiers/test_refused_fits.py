@@ -191,8 +191,9 @@ class TestEveryEstimator:
         n_calls = calls_until(lambda: clone(fitted).fit(*reversed_rows(1)))
         assert n_calls > 5
         rng = np.random.default_rng(len(name))
+        leaves_out = name == "PooledClassifier"  # a member for which memory runs out, with a warning
         for k in rng.integers(1, 9 * n_calls // 10, len(repeats(3))).tolist():
-            for error in (MemoryError, KeyboardInterrupt):
+            for error in (KeyboardInterrupt,) if leaves_out else (MemoryError, KeyboardInterrupt):
                 for model in (fitted, fresh):
                     unchanged(
                         model,
@@ -217,6 +218,9 @@ class TestEveryEstimator:
         unchanged(estimator, lambda: estimator.partial_fit(X, y[:-1]))
         unchanged(estimator, lambda: estimator.partial_fit(X + 5.0, y))
         unchanged(estimator, lambda: estimator.partial_fit(X, y, sample_weight=np.full(len(y), -1.0)))
+        if getattr(estimator.model_, "counts", {}) is None:  # to which no rows can be added
+            unchanged(estimator, lambda: estimator.partial_fit(X, y))
+            return
         before = said(estimator, "predict_proba", X)
         n_calls = calls_until(lambda: copy.deepcopy(estimator).partial_fit(X, y))
         for k in np.random.default_rng(len(name)).integers(1, 9 * n_calls // 10, len(repeats(3))).tolist():

@@ -348,7 +348,7 @@ def test_compare_on_the_embedded_table(capsys):
     assert max(map(len, lines)) <= 120
     first = next(k for k, line in enumerate(lines) if line.startswith("class frequencies"))
     table = lines[first - 1 : first + 12]
-    assert max(map(len, table)) <= 102
+    assert max(map(len, table)) <= 110
     names = [line.split("  ")[0] for line in table[1:]]
     others = ["logistic regression", "random forest", "gradient boosting", "class frequencies"]
     networks = ("NB", "TAN", "ANB")
