@@ -174,7 +174,7 @@ class AskedConstraints:
                         "them"
                     )
 
-    def read(self, vocabulary: Vocabulary, ordered: Collection[Hashable], in_order: bool = False) -> ShapeConstraints:
+    def read(self, vocabulary: Vocabulary, ordered: Collection[Hashable]) -> ShapeConstraints:
         """Return the conditions for a table.
 
         Parameters
@@ -182,15 +182,12 @@ class AskedConstraints:
         vocabulary : Vocabulary
         ordered : collection of features
             Those whose states have an order.
-        in_order : bool
-            Whether the classes are in an order, so that conditions without a class apply to each against the one
-            before it.
 
         Raises
         ------
         ValueError
-            For a feature that is unknown or has no order, an unknown class, three or more classes without an order
-            none of which is named, or conditions that contradict each other.
+            For a feature that is unknown or has no order, an unknown class, three or more classes none of which is
+            named, or conditions that contradict each other.
         """
         self.check()
         for option in ("monotone", "convex", "concave", "cyclic", "flat_beyond"):
@@ -211,7 +208,7 @@ class AskedConstraints:
         for name, value in (self.monotone or {}).items():
             signs = value if isinstance(value, Mapping) else {None: value}
             for label, sign in signs.items():
-                pairs = _pairs("monotone", name, label, classes, in_order)
+                pairs = _pairs("monotone", name, label, classes)
                 _add(demands, (name, "monotone"), pairs, flipped=sign < 0)
         for option in ("convex", "concave"):
             asked = getattr(self, option) or ()
@@ -219,7 +216,7 @@ class AskedConstraints:
                 labels = asked[name] if isinstance(asked, Mapping) else None
                 several = isinstance(labels, Collection) and not isinstance(labels, str)
                 for label in list(labels) if several else [labels]:  # type: ignore[arg-type]  # a collection then
-                    pairs = _pairs(option, name, label, classes, in_order)
+                    pairs = _pairs(option, name, label, classes)
                     _add(demands, (name, "convex"), pairs, flipped=option == "concave")
         for (name, kind), own in demands.items():
             for a, b in own:
@@ -254,10 +251,10 @@ def _add(
     demands.setdefault(key, {}).update(dict.fromkeys((b, a) if flipped else (a, b) for a, b in pairs))
 
 
-def _pairs(option: str, feature: Hashable, label: Any, classes: list[Any], in_order: bool) -> list[Pair]:
-    """Return the pairs of classes of a condition: of a class against all others, or of neighbouring ones."""
+def _pairs(option: str, feature: Hashable, label: Any, classes: list[Any]) -> list[Pair]:
+    """Return the pairs of classes of a condition: of a class, by default the second of two, against all others."""
     if label is None:
-        if len(classes) > 2 and not in_order:
+        if len(classes) > 2:
             given = (
                 f"{{{feature!r}: {{{classes[-1]!r}: 1}}}}"
                 if option == "monotone"
@@ -265,7 +262,7 @@ def _pairs(option: str, feature: Hashable, label: Any, classes: list[Any], in_or
             )
             raise ValueError(
                 f"{option} names no class for {feature!r}, but there are {len(classes)} classes: name the one whose "
-                f"odds are meant, as in {option}={given}, or pass ordered_classes if the classes have an order"
+                f"odds are meant, as in {option}={given}"
             )
         return [(a + 1, a) for a in range(len(classes) - 1)]
     if label not in classes:
