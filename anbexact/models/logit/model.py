@@ -565,7 +565,7 @@ class LogitModel(LogitPosterior, Displayed):
         >>> model = AdditiveClassifier(NaiveBayesClassifier(), intervals=4, smooth=1.0).fit(X, y)
         >>> edited = model.with_logit(model.logit_.change_shape("mean_texture", {30.0: -0.5}, reason="two rows only"))
         >>> print(edited.logit_.edits[0].text)
-        mean_texture = (21.815, inf): -0.5 nats for malignant
+        mean_texture = (22.185, inf): -0.5 nats for malignant
         """
         names = tuple(features) if isinstance(features, list) else (features,)
         holding(self.potentials, names)
