@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Installs and starts the real parts that some tests need (tests/real_parts.py lists them), and runs these tests.
 #
-#     tools/test-real.sh [--install] [--strict] [ARGUMENT OF PYTEST...]
+#     tools/test-real.sh [--install | --installed] [--strict] [--without PART,PART...] [ARGUMENT OF PYTEST...]
 #
 # Java, PostgreSQL, Chromium and node come from the packages of Debian or Ubuntu, as far as they are missing and root
 # may install them; everything else comes from the package index, into .venv-real, in the versions that .venv has of
-# what both need. PostgreSQL runs in build/real and listens on no port. --install installs only.
+# what both need. PostgreSQL runs in build/real and listens on no port. --install installs only, and --installed takes
+# what there is.
 #
-# A part that cannot be had is named with the reason, and its tests are left out. Status: 0 if all other tests passed,
-# 1 if one failed or was skipped, 2 with --strict if none failed but a part could not be had.
+# A part that cannot be had is named with the reason, and its tests are left out, as are those of the parts that
+# --without names. Status: 0 if all other tests passed, 1 if one failed or was skipped, 2 with --strict if none failed
+# but a part could not be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,11 +19,18 @@ root=build/real
 mkdir -p "$root"
 
 only_install=
+installed=
 strict=
-while [[ ${1:-} == --install || ${1:-} == --strict ]]; do
+without=
+while [[ ${1:-} =~ ^--(install|installed|strict|without)$ ]]; do
     case $1 in
         --install) only_install=1 ;;
+        --installed) installed=1 ;;
         --strict) strict=1 ;;
+        --without)
+            without=$2
+            shift
+            ;;
     esac
     shift
 done
@@ -43,7 +52,9 @@ install_programs() {
     local wanted=() sudo=()
     command -v java >/dev/null || wanted+=(default-jre-headless)
     postgresql initdb >/dev/null || wanted+=(postgresql)
-    command -v chromium chromium-browser google-chrome >/dev/null || wanted+=(chromium)
+    if [[ ",$without," != *,chromium,* ]]; then
+        command -v chromium chromium-browser google-chrome >/dev/null || wanted+=(chromium)
+    fi
     command -v node >/dev/null || wanted+=(nodejs)
     [ ${#wanted[@]} -gt 0 ] || return 0
     say "installing ${wanted[*]}"
@@ -131,8 +142,10 @@ stop_postgresql() {
     rm -rf "$server"
 }
 
-install_programs
-install_packages
+if [ -z "$installed" ]; then
+    install_programs
+    install_packages
+fi
 [ -z "$only_install" ] || exit 0
 
 if [ ! -x "$venv/bin/pytest" ]; then
@@ -146,7 +159,7 @@ here=
 missing=
 while IFS= read -r line; do
     case $line in
-        *': ') here+=${here:+,}${line%: } ;;
+        *': ') [[ ",$without," == *",${line%: },"* ]] || here+=${here:+,}${line%: } ;;
         *) missing+="    $line"$'\n' ;;
     esac
 done < <("$venv/bin/python" tests/real_parts.py)
@@ -155,8 +168,9 @@ if [ -n "$here" ]; then
     timeout 900 "$venv/bin/pytest" -n auto --dist worksteal --tier=full -q --disable-warnings --real "$here" \
         --real-table "$root/parts.csv" "$@" </dev/null || status=1
 fi
+[ -z "$without" ] || say "left out, as --without says: $without"
 if [ -z "$missing" ]; then
-    say 'all real parts are here'
+    say "all${without:+ other} real parts are here"
 else
     printf 'real parts that cannot be had, whose tests were left out:\n%s' "$missing"
     [ -z "$strict" ] || [ $status -ne 0 ] || status=2
