@@ -32,7 +32,7 @@ demo: $(VENV)/installed  ## fit the classifiers on an embedded table and compare
 
 install: $(VENV)/installed-dev  ## make the environment, with the tools for developers
 
-test: $(VENV)/installed-dev  ## run the tests, fewer examples and cases of each (a minute and a half)
+test: $(VENV)/installed-dev  ## run the tests, fewer examples and cases of each (two minutes)
 	$(BIN)/pytest -n auto $(SPREAD) --tier=quick $(ARGS)
 
 test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases

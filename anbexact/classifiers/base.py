@@ -271,7 +271,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
     def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
         """Return a function that learns the structure and the equivalent sample sizes of score and tables."""
         if self._given is not None:
-            return partial(self._given.repeated, self._searches(table)[0], self.score_of, table)
+            search, limit = self._searches(table)[0], getattr(self, "time_limit", None)
+            return partial(self._given.repeated, search, self.score_of, table, time_limit=limit)
         chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"

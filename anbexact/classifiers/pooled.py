@@ -268,6 +268,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         ready = [record for record in learned if len(record.logs) == len(folds)]
         if not ready:  # not even the first member was learned in all folds in time
             ready, folds = learned[:1], []
+        for record in learned:
+            record.outcome = OUT_OF_TIME
         found = pool_weights(ready, folds, len(labels), self.ridge)
         for record, weight in zip(ready, found.weights, strict=True):
             record.outcome = POOLED if weight > 0 else NO_WEIGHT

@@ -22,11 +22,11 @@ from anbexact import (
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
-from anbexact.classifiers.pooling.learning import Record, learn_members, make_folds
+from anbexact.classifiers.pooling.learning import OUT_OF_TIME, Record, learn_members, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
-from anbexact.models.pool.weights import HeldOutLogs, fit_weights
+from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, fit_weights
 from anbexact.models.smooth.smoothness import AGAIN
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.reading import read_columns
@@ -286,6 +286,19 @@ class TestFit:
         assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "out of time"}
         np.testing.assert_allclose(pool.predict_proba(X), TWO[0][1].fit(X, y).predict_proba(X), atol=1e-12)
 
+    def test_a_first_member_that_is_late_in_a_fold_gives_way_to_one_that_is_not(self, monkeypatch):
+        X, y = frames()
+        again, members = Record.learn_again, []
+
+        def late(self, fold, labels, seconds):
+            members.append(self.member.name)
+            return again(self, fold, labels, seconds) and members != ["NB", "NB"]
+
+        monkeypatch.setattr(Record, "learn_again", late)
+        with pytest.warns(UserWarning, match="only 1 of 2 members could be learned. Left out: 'NB'"):
+            pool = PooledClassifier(TWO, time_limit=1e6).fit(X, y)
+        assert pool.members_["outcome"].to_dict() == {"NB": OUT_OF_TIME, "TAN": "pooled"}
+
     def test_a_member_whose_refit_takes_too_long_in_a_fold_is_left_out(self, monkeypatch):
         """The second member's refits in folds are given next to no time, whatever is left."""
         X, y = frames()
@@ -314,19 +327,34 @@ class TestFit:
     def test_folds_keep_what_a_network_chose_from_all_rows(self, member):
         X, y = frames(150, seed=3)
         part = np.arange(len(y)) % 3 > 0
-        whole = clone(member).fit(X, y)
-        again = SharedFits(X[part], y[part], None).fitted_again(whole)
+        weights = np.random.default_rng(4).choice([0.5, 1.0, 2.0], len(y))
+        whole = clone(member).fit(X, y, weights)
+        again = SharedFits(X[part], y[part], weights[part]).fitted_again(whole)
+        rows = X[part], y[part], weights[part]
         alike = clone(member).set_params(ess=whole.ess_)
         if getattr(member, "max_parents", None) == "auto":
             alike.max_parents = whole._choices.max_parents
         if member.parameters == "eap":
             alike.smoothing = whole.smoothing_
-            np.testing.assert_array_equal(again.predict_proba(X), alike.fit(X[part], y[part]).predict_proba(X))
+            np.testing.assert_array_equal(again.predict_proba(X), alike.fit(*rows).predict_proba(X))
         else:
             strengths = whole.model_.estimation.strengths.of_parents(again.structure_.parents)
             assert again.model_.estimation.strengths == strengths
-            assert again.structure_.parents == alike.fit(X[part], y[part]).structure_.parents
+            assert again.structure_.parents == alike.fit(*rows).structure_.parents
         assert whole._given is None
+
+    def test_searches_in_folds_keep_the_time_limit_of_the_member(self, monkeypatch):
+        X, y = frames()
+        search, limits = ANBClassifier._search, []
+
+        def noted(table, score, **how):
+            limits.append(how["time_limit"])
+            return search(table, score, **how)
+
+        whole = ANBClassifier(time_limit=60.0).fit(X, y)
+        monkeypatch.setattr(ANBClassifier, "_search", staticmethod(noted))
+        SharedFits(X, y, None).fitted_again(whole)
+        assert limits == [pytest.approx(60.0, abs=1.0)]
 
     def test_folds_start_from_the_strengths_of_a_smooth_refit_of_all_rows(self):
         X, y = load_iris()
@@ -390,11 +418,15 @@ class TestFit:
         with pytest.raises(ValueError, match="discretizer is None"):
             PooledClassifier([NaiveBayesClassifier(discretizer=None)]).fit(X, y)
 
-    def test_warnings_of_members_come_once(self):
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_warnings_of_members_come_once(self, workers, monkeypatch):
+        """Also if the first member, which gave them, has no weight."""
+        second = PoolWeights(np.array([0.0, 1.0]), np.zeros(2), 1.0)
+        monkeypatch.setattr(pooled, "pool_weights", lambda *_: second)
         X, y = frames()
         X = X.assign(a=X["a"].astype(float).where(X.index > 2))
         members = [(name, clone(model).set_params(handle_missing="marginalize")) for name, model in TWO]
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, parallel_config("threading", n_jobs=workers):
             warnings.simplefilter("always")
             PooledClassifier(members, ridge=np.inf).fit(X, y)
         assert len([text for text in caught if "left out of training" in str(text.message)]) == 1

@@ -86,11 +86,12 @@ class Record:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = fold.fits.fitted_again(self.fitted, seconds)
-            if not model._ended_by(seconds):
+            in_time = not model._ended_by(seconds)
+            if in_time:
                 self.logs.append(log_posteriors(model, fold.held_out.frames[0], labels))
         took = time.perf_counter() - began
         self.seconds, self.longest = self.seconds + took, max(self.longest, took)
-        return not model._ended_by(seconds)
+        return in_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +292,8 @@ def _learn_on_workers(
                 _refuse(record, records, result.found)
             else:
                 record.fitted = result.found
-    records[0].caught = caught
+    for record in records:
+        record.caught = caught  # which member gave a warning is not known
     learned = [[place for place in group if records[place].fitted is not None] for group in groups]
     jobs = [(group, k) for group in learned if group for k in range(len(folds))]
     with warnings.catch_warnings():  # not in the jobs: all threads share the filters
