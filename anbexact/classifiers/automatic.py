@@ -12,7 +12,7 @@ from anbexact.classifiers.parameters import parameter_group
 from anbexact.classifiers.pooled import PooledClassifier, PooledParameters
 from anbexact.classifiers.pooling.learning import Fold, Record, fewest_members
 from anbexact.classifiers.pooling.members import AUTO, members_in_time
-from anbexact.classifiers.registry import register_classifier
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.table import Weights
 
@@ -38,7 +38,11 @@ class AutoParameters(PooledParameters):
     time_limit: None = field(default=None, init=False)
 
 
-@register_classifier("auto", "what predicts best of the models that the time allows")
+@register_classifier(
+    "auto",
+    "what predicts best of the models that the time allows",
+    compared=[Compared("auto", 210, refitted=False)],
+)
 class AutoClassifier(AutoParameters, PooledClassifier):
     """The classifier to begin with: it learns the models that the time allows, and pools the few that predict best.
 

@@ -38,6 +38,9 @@ POOLED = "pooled"
 NOT_NEEDED = "not needed"
 """Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
 
+SHORTEST = 1e-3
+"""Seconds of the refit of the first member if no time is left."""
+
 
 @dataclass
 class Record:
@@ -204,7 +207,7 @@ def _learn_in_turn(
 
         try:
             tell("all rows", 0)
-            record.learn(fits, deadline.left)
+            record.learn(fits, deadline.left or SHORTEST)
             for number, fold in enumerate(folds):
                 if deadline.left <= record.longest:
                     record.outcome = OUT_OF_TIME

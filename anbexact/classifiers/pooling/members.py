@@ -30,7 +30,7 @@ interactions; up to the second, only a smooth TAN has them, and only if columns 
 have main effects only."""
 INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""
-FEW_VALUES, FEW_INTERVALS = 100, 8
+FEW_VALUES, FEW_INTERVALS = 300, 8
 """Of the quick first member of a pool that is learned in a given time: most values of a column without groups, and
 the number of intervals of a smooth column."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
