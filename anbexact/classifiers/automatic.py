@@ -20,6 +20,8 @@ BUDGET = 30.0
 """Default time of a fit, in seconds."""
 
 
+LEARNING = 0.9
+"""Share of the budget after which learning ends; models are then weighted, and their common states are found."""
 ROWS_FOR_ONE_FOLD = 1_500
 """Number of rows from which on a third of them, held out once, is enough to weight the models."""
 
@@ -92,7 +94,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
 
     @property
     def _seconds(self) -> float | None:
-        return self.time_budget
+        return None if self.time_budget is None else LEARNING * self.time_budget
 
     def _parts(
         self, columns: list[Column], target: Column, weights: Weights, *, cut: bool
