@@ -61,7 +61,10 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     time_budget : float or None, default 30
         Seconds that a fit may take. A model that would probably not be learned in time is left out; ``members_``
         says so. The first model is learned in any case. None: all models are learned.
-    discretizer, categories, group_categories, handle_unknown, handle_missing, drop_identifiers, decimal : optional
+    handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+        How missing cells are treated. ``"auto"`` is ``"own_state"`` here: they are a state of their own in every
+        column that has some, and no row is left out.
+    discretizer, categories, group_categories, handle_unknown, drop_identifiers, decimal : optional
         How the table is read; see :class:`~anbexact.NetworkClassifier`.
     class_weight, n_jobs, verbose : optional
         As for :class:`~anbexact.PooledClassifier`.
