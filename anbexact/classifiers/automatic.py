@@ -42,7 +42,7 @@ class AutoParameters(PooledParameters):
 
 @register_classifier(
     "auto",
-    "what predicts best of the models that the time allows",
+    "automatically chosen models",
     compared=[Compared("auto", 210, refitted=False)],
 )
 class AutoClassifier(AutoParameters, PooledClassifier):
