@@ -230,6 +230,22 @@ def test_small_points_keep_their_limits():
         assert card.certificate.relaxed_loss <= card.certificate.bound <= card.certificate.loss
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_few_features_have_points_on_the_scale_of_log_odds(n_classes):
+    X, y = table(5, n_classes)
+    fitted = TANClassifier(ess=1.0).fit(X, y)
+    card = to_scorecard(fitted, X, y, n_features=2, points_to_double_odds=30, base_score=500, base_odds=20)
+    assert len(card.features) == 2
+    assert card.scale == pytest.approx(log(2) / 30)
+    at_base = card.log_odds(np.full((1, card.n_scores), 500))[0, 1:]
+    assert abs(at_base - log(20)).max() <= card.scale / 2 + 1e-12
+    loss = -np.log(card.predict_proba(X)[np.arange(len(X)), np.searchsorted(card.classes_, y)]).mean()
+    assert card.certificate.bound - 1e-9 <= loss + 50 * card.certificate.pull  # squared distances, summed
+    assert loss <= card.certificate.loss <= card.certificate.bound + 0.0011
+    small = to_scorecard(fitted, X, y, n_features=2, max_points=3)
+    assert card.certificate.loss <= small.certificate.loss + 0.0011
+
+
 def test_the_rows_of_a_refit_suffice():
     X, y = table(2)
     fitted = MODELS["smooth"].fit(X, y)
@@ -274,7 +290,7 @@ def test_workbooks_hold_every_point(made, tmp_path):
 X2, Y2 = table(4)
 REFUSED = [
     ({"max_points": 0}, "max_points must be a whole number, 1 or more, not 0"),
-    ({"n_features": 2}, "n_features= and y= belong to points of least loss: pass max_points="),
+    ({"X": X2, "y": Y2}, "y= belongs to points of least loss: pass max_points= or n_features="),
     ({"max_points": 2, "base_score": 5}, "scores then begin at 0"),
     ({"points_to_double_odds": -1}, "points_to_double_odds must be a number above 0, not -1"),
     ({"reference": "best"}, "reference must be one of the classes"),

@@ -303,7 +303,7 @@ class OrderedCurvature(Curvature):
             found[:, :, 0] += cross.transpose(0, 2, 1)
             found[0, :, 0] += others.T @ self._of_others @ others
         return np.asarray(found.reshape(n * d, n * d))
-        return np.asarray(found.reshape(n * d, n * d))
+
     @property
     def total(self) -> Floats:
         found = self._of_scores.copy()
