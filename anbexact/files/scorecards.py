@@ -184,8 +184,8 @@ def _points(value: Any, length: int) -> Positions:
 
 def _read_certificate(described: Mapping[str, Any]) -> Certificate:
     """Return what is proved about the points."""
-    amounts = {name: number(described[name]) for name in ("loss", "bound", "relaxed_loss", "pull", "seconds")}
-    flags = {name: flag(described[name]) for name in ("observed", "scale_is_given", "in_time")}
+    amounts: Any = {name: number(described[name]) for name in ("loss", "bound", "relaxed_loss", "pull", "seconds")}
+    flags: Any = {name: flag(described[name]) for name in ("observed", "scale_is_given", "in_time")}
     n_features = None if described["n_features"] is None else whole(described["n_features"], 1)
     return Certificate(
         most=whole(described["most"], 1),

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg.blas import dsyrk
 
 from anbexact._kernels.smooth import project
 from anbexact._kernels.softmax import CLASSES, add_curvature, value_and_gradient
@@ -223,22 +224,33 @@ class _Program:
     @cached_property
     def gram(self) -> Floats:
         """The covariance of the conditions under the factor's precision, (conditions, conditions)."""
-        form, found = self.cone.form, np.zeros((len(self.cone.form),) * 2)
-        forms = self.modes.by_modes(self.cone.forms.toarray().T).T
-        if len(self._scores):
-            times = self._scores[self.cone.up] - self._scores[self.cone.down]
-            covariance = forms @ self._of_class(0, forms.T)
-            return np.asarray(np.outer(times, times) * covariance[np.ix_(form, form)])
-        for c in range(self._s):
+        form, s = self.cone.form, self._s
+        forms = self.modes.by_modes(self.cone.forms.toarray().T)
+        if self._alike:
+            # One contrast of the classes has all that there is: the scores, or that of two classes.
+            scores = self._scores[:s] if len(self._scores) else np.array([-1.0, 1.0]) / np.sqrt(2)
+            times = scores[self.cone.up] - scores[self.cone.down]
+            covariance = self._covariance(0, forms)
+            return np.asarray(covariance[np.ix_(form, form)] * np.outer(times, times))
+        found = np.zeros((len(form), len(form)))
+        for c in range(s):
             sign = (self.cone.up == c).astype(np.float64) - (self.cone.down == c)
             here = np.flatnonzero(sign)
             if not len(here):
                 continue
             used, place = np.unique(form[here], return_inverse=True)
-            own = forms[used]
-            covariance = own @ self._of_class(c, own.T)
+            covariance = self._covariance(c, np.ascontiguousarray(forms[:, used]))
             found[np.ix_(here, here)] += np.outer(sign[here], sign[here]) * covariance[np.ix_(place, place)]
         return found
+
+    def _covariance(self, c: int, forms: Floats) -> Floats:
+        """Return ``formsᵀ P⁻¹ forms`` for the precision P of a class, from a root of it: half of the work."""
+        own, upper = self._kept[0 if self._alike else c]
+        root = forms / np.sqrt(1.0 + self._information[:, c, None])
+        if len(own):
+            root[own] = solve_triangular(upper, forms[own], trans=1, check_finite=False)
+        lower = dsyrk(1.0, root, trans=1, lower=1)
+        return np.asarray(lower + np.tril(lower, -1).T)
 
 
 class _Newton:
