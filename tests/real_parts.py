@@ -50,6 +50,7 @@ class Part:
 PARTS = {
     "arviz": Part(("arviz",)),
     "chromium": Part(program=CHROMIUM),
+    "cvxpy": Part(("cvxpy",)),
     "dask": Part(("dask",)),
     "distributed": Part(("distributed",)),
     "ibis": Part(("ibis",)),
