@@ -55,6 +55,7 @@ PARTS = {
     "distributed": Part(("distributed",)),
     "ibis": Part(("ibis",)),
     "jpmml": Part(("jpmml_evaluator",), ("java",)),
+    "libreoffice": Part(program=("soffice", "libreoffice")),
     "mlflow": Part(("mlflow",)),
     "node": Part(program=("node",)),
     "numpyro": Part(("numpyro",)),
