@@ -65,7 +65,7 @@ class OrderTest:
     def __str__(self) -> str:
         return (
             f"shared shapes against shapes for every class: statistic {self.statistic:.2f}, expected "
-            f"{self.df:.2f}, p = {self.p_value:.2g}; shapes for every class gain {self.gain:.2f} nats"
+            f"{self.df:.2f}, p = {self.p_value:.2g}\nshapes for every class gain {self.gain:.2f} nats"
         )
 
 
