@@ -319,6 +319,7 @@ def test_workbooks_score_rows(n_classes, tmp_path):
     assert computed["prediction"].tolist() == card.predict(rows).tolist()
 
 
+@pytest.mark.slow
 def test_formulas_of_many_features_fit_into_cells(tmp_path):
     """A cell holds 8,192 characters."""
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")

@@ -112,6 +112,7 @@ def test_curvature_is_that_of_the_restricted_likelihood():
     np.testing.assert_allclose(refitted.curvature.total, np.einsum("kala->kl", whole), **close)
 
 
+@pytest.mark.slow
 def test_without_a_penalty_it_is_the_log_linear_model_of_statsmodels():
     """Agresti (2010), section 6.3: adjacent categories are a Poisson model with a main effect for every covariate."""
     import statsmodels.api as sm
@@ -246,6 +247,7 @@ def test_what_is_refused():
         logit.refit(X, y, ordered_classes=names)
 
 
+@pytest.mark.slow
 def test_is_compared_with_the_free_model():
     X, y, _, names = rows(6)
     own = y.astype(pd.CategoricalDtype(names, ordered=True))
