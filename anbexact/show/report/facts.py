@@ -270,6 +270,9 @@ def _print_refit(found: Facts) -> None:
         degrees = refit["effective_degrees_of_freedom"]()
         print_wrapped(f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, {likelihood}")
         print_wrapped(f"strengths of the penalties: {strengths_text(refit['smoothing'], spread=True)}")
+        if "ordered_classes" in refit:
+            order = " < ".join(map(str, refit["ordered_classes"]))
+            print_wrapped(f"classes in an order share their shapes: {order}")
         for feature, text in refit.get("constraints", {}).items():
             print(f"  {feature}: {text}")
         if "optimality_gap" in refit:
