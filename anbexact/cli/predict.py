@@ -77,10 +77,10 @@ def fill(parser: CommandParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Write the predicted classes, and note the accuracy if the classes are given and errors cost the same."""
     check_deciding(args)
+    check_table_output(args.output, args.model, args.data)
     classifier = read_model(args.model, args.class_name)
     names = names_as_text(classifier, args.model)
     file = open_table(args)
-    check_table_output(args.output, file.source)
     label = file.source.label
     expected = expected_columns(classifier, names, args.text)
     if streams(args, file):

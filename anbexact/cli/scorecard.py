@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(
                 f"{args.output}: cannot infer the format; use one of the extensions {', '.join(EXTENSIONS)}"
             )
-        check_place(args.output)
+        check_place(args.output, args.data)
     if is_model(args.data):
         classifier: Any = read_model(args.data, args.class_name)
         source = args.data

@@ -53,6 +53,8 @@ def check_columns(
     """
     names, expected = frame_names(X), list(features)
     known = feature_names is not None
+    if known and names == expected:
+        return
     unnamed = expected == [f"x{j}" for j in range(len(expected))] and not known
     mixed_up = unnamed and names is not None and names != expected and set(names) == set(expected)
     plain = names is None or (all(isinstance(name, str) for name in names) and (known or unnamed))

@@ -380,6 +380,8 @@ def test_compare_own_table(capsys):
         "NB,TAN,ANB,logistic regression",
         "--no-refit",
         "--json",
+        "-o",
+        "measured.csv",
     )
     code, out, _ = run(capsys, "compare", "monks.csv", *options)
     document = json.loads(out)
@@ -390,6 +392,10 @@ def test_compare_own_table(capsys):
     assert document["recommendation"]["model"] == document["learned"]["model"] == "ANB"
     assert set(document["models"][0]) == {"model", "refit_of", *COLUMNS}
     assert document["models"][2]["accuracy"] == 1.0
+    measured = pd.read_csv("measured.csv", index_col="model")
+    assert measured.index.tolist() == names
+    for row in document["models"]:
+        assert measured.loc[row["model"], list(COLUMNS)].to_dict() == pytest.approx({name: row[name] for name in COLUMNS})
     assert document["models"][2]["cll"] == pytest.approx(-432 * document["models"][2]["log_loss"])
     assert document["learned"]["feature_edges"] == MONKS_ARCS
     query = document["query"]
@@ -479,6 +485,33 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
 )
 def test_wrong_usage(capsys, args, message):
     assert message in error_of(capsys, *args)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["fit", "own.json", "--class", "y"],
+        ["scorecard", "own.csv", "--class", "y"],
+        ["compare", "own.json", "--class", "y"],
+        ["predict", "m.json", "own.json"],
+        ["predict", "own.json", "monks.csv"],
+        ["report", "m.json", "own.json"],
+        ["report", "own.json", "monks.csv"],
+        ["sample", "own.json", "-n", "3"],
+        ["panel", "own.html"],
+        ["nomogram", "own.html"],
+    ],
+)
+def test_what_is_read_is_not_written_over(capsys, args):
+    """Even under another name."""
+    own = Path(next(name for name in args if name.startswith("own")))
+    own.write_text("precious")
+    other = Path(f"other{own.suffix}")
+    other.hardlink_to(own)
+    for output in (own, other):
+        line = error_of(capsys, *args, "-o", output)
+        assert line == f"{output} is read by this command, and would be lost: write to another file"
+        assert own.read_text() == "precious"
 
 
 @pytest.mark.parametrize(

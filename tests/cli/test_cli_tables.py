@@ -610,7 +610,7 @@ class TestPredict:
             (["-o", "out"], "out: cannot infer the format"),
             (["-o", "o.parquet.gz"], "o.parquet.gz: parquet files are already compressed; leave out .gz"),
             (["-o", "no/o.csv"], "no/o.csv: the folder "),
-            (["-o", "t.csv"], "t.csv is the table that is read: write to another file"),
+            (["-o", "t.csv"], "t.csv is read by this command, and would be lost: write to another file"),
             (["--id", "Codes"], "--id Codes: t.csv has no column 'Codes'; did you mean 'code'?"),
             (["--id", "code", "--keep"], "argument --keep: not allowed with argument --id"),
             (["--text", "widht"], "--text widht: t.csv has no column 'widht'; did you mean 'width'?"),
