@@ -50,7 +50,7 @@ def test_too_little_memory_is_refused_before_llvm_ends_the_process(process, monk
     compiled = process()
     with monkeypatch.context() as patch:
         patch.setattr(saved, "NEEDED", 1 << 60)
-        with pytest.raises(MemoryError, match="cannot allocate .* for compiled code: allow the process more memory"):
+        with pytest.raises(MemoryError, match=r"cannot allocate .* for compiled code: allow the process more memory"):
             compiled(REAL)
     assert compiled(REAL) == 0.75
 
