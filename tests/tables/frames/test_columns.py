@@ -387,3 +387,9 @@ class TestContainers:
             part = column.take(np.array([2, 0]))
             assert part.missing.tolist() == [True, False]
             assert part.renamed("b").name == "b"
+
+
+@pytest.mark.parametrize("others", [[1, 2, None], [1.5, 2, None]])
+def test_whole_numbers_beyond_all_floats_are_infinite(others):
+    numbers = read_column(pd.Series([10**400, -(10**400), *others], dtype=object), "a").numbers
+    np.testing.assert_array_equal(numbers, [np.inf, -np.inf, others[0], 2.0, np.nan])
