@@ -542,8 +542,11 @@ def test_wrong_tables(capsys, content, message):
 def test_failures_during_work(capsys, monkeypatch):
     run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
     assert "no/out.csv: the folder " in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv")
+    wrapped = RuntimeError("Error calling __set_name__")
+    wrapped.__cause__ = KeyboardInterrupt()  # as Python 3.11 does, where a class is made
     for error, code, message in (
         (KeyboardInterrupt(), 130, "interrupted"),
+        (wrapped, 130, "interrupted"),
         (MemoryError(), 1, "memory ran out: pass fewer rows or columns, or allow the process more memory"),
         (RuntimeError("two\nlines"), 1, "RuntimeError: two lines"),
     ):
