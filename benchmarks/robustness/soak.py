@@ -166,15 +166,13 @@ def by_service(sizes: Sizes) -> list[Row]:
         command += ["--port", str(port), "--log-level", "warning"]
         server = subprocess.Popen(command, env={**os.environ, "ANBEXACT_MODEL": str(model)}, cwd=folder)
         try:
-            watch = Watch(psutil.Process(server.pid))
-            asyncio.run(_load(port, sizes, bodies, expected, watch))
+            return asyncio.run(_load(port, sizes, bodies, expected, server.pid))
         finally:
             server.terminate()
             server.wait()
-    return watch.rows
 
 
-async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected: np.ndarray, watch: Watch) -> None:
+async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected: np.ndarray, pid: int) -> list[Row]:
     """Ask from several connections, each without a pause, until the time is over."""
     import httpx
 
@@ -201,6 +199,7 @@ async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected:
     limits = httpx.Limits(max_connections=sizes.connections)
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=60) as client:
         await _ready(client)
+        watch = Watch(psutil.Process(pid))  # what it took to start is not counted
         end = time.perf_counter() + sizes.seconds
         asking = asyncio.gather(*(ask(client, own, end) for own in range(sizes.connections)))
         while not asking.done():
@@ -211,6 +210,7 @@ async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected:
                 watch.rows[-1].update(median_wait=1e3 * median, slow_wait=1e3 * slow)
                 waits.clear()
         await asking
+    return watch.rows
 
 
 async def _ready(client: Any) -> None:
