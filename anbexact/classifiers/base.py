@@ -73,7 +73,7 @@ SHARED = tuple(signature(NetworkParameters).parameters)
 @cache
 def _given_parameters(estimator: type[NetworkClassifier]) -> tuple[str, ...]:
     """Return the names of an estimator's parameters, looked up once: a pool needs them in every prediction."""
-    return tuple(estimator._get_param_names())
+    return tuple(signature(estimator).parameters)
 
 
 def _check_ess(name: str, value: Any) -> None:

@@ -307,7 +307,7 @@ class Vocabulary:
         return int(self._codes(self._with_states(column), handle_missing)[0])
 
     def _codes(self, column: Column, handle_missing: str) -> CodeArray:
-        """Return the codes of cells, ``UNKNOWN`` where a value is none of the variable's."""
+        """Return the codes of cells, ``UNKNOWN`` for every value that the variable does not have."""
         coded, categories = column.coded
         places = self._values[column.name]
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
