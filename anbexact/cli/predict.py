@@ -83,10 +83,10 @@ def run(args: argparse.Namespace) -> None:
         score_rows(args)
         return
     check_deciding(args)
+    check_table_output(args.output, args.model, args.data)
     classifier = read_model(args.model, args.class_name)
     names = names_as_text(classifier, args.model)
     file = open_table(args)
-    check_table_output(args.output, file.source)
     label = file.source.label
     expected = expected_columns(classifier, names, args.text)
     if streams(args, file):

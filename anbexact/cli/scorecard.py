@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(
                 f"{args.output}: cannot infer the format; use one of the extensions {', '.join(EXTENSIONS)}"
             )
-        check_place(args.output)
+        check_place(args.output, args.data)
     if is_card(args.data):
         source, card = args.data, _read(args)
     else:

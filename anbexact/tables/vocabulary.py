@@ -290,13 +290,8 @@ class Vocabulary:
             For a refused cell; the message names the column, the value and the first row that contains it.
         """
         column = self._with_states(column)
-        coded, categories = column.coded
-        places = self._values[column.name]
-        lookup = np.empty(len(categories) + 1, dtype=np.int16)
-        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
-        lookup[-1] = self.missing_code(column.name) if handle_missing in ("auto", "own_state") else MISSING
-        codes = lookup[coded]
-        self._warn_of_other_types(column.name, [value for value in categories if value not in places])
+        codes, places = self._codes(column, handle_missing), self._values[column.name]
+        self._warn_of_other_types(column.name, [value for value in column.coded[1] if value not in places])
         if handle_missing == "error":
             filled = "fill it in, or use handle_missing='marginalize'"
             self._refuse(codes == MISSING, column, "is missing", filled, rows)
@@ -306,6 +301,19 @@ class Vocabulary:
                 what = "is missing, and missing cells are not a state of this column"
                 self._refuse(codes == MISSING, column, what, advice, rows)
         return codes
+
+    def code_of_cell(self, column: Column, handle_missing: str) -> int:
+        """Return the code of the one cell of a column as :meth:`encode` does, which refuses and warns of nothing."""
+        return int(self._codes(self._with_states(column), handle_missing)[0])
+
+    def _codes(self, column: Column, handle_missing: str) -> CodeArray:
+        """Return the codes of cells, ``UNKNOWN`` for every value that the variable does not have."""
+        coded, categories = column.coded
+        places = self._values[column.name]
+        lookup = np.empty(len(categories) + 1, dtype=np.int16)
+        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
+        lookup[-1] = self.missing_code(column.name) if handle_missing in ("auto", "own_state") else MISSING
+        return lookup[coded]
 
     def _with_states(self, column: Column) -> Column:
         """Return a column of quantities in which values that equal states of the variable are replaced by these.

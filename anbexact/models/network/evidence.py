@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,20 +59,16 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
             )
         if name not in features:
             raise ValueError(f"{name!r} is not a feature of the classifier; its features are {_listed(features)}")
-    rules = reader.missing_rules
     for name, value in evidence.items():
-        if rules[name] != "own_state" and is_missing(value):
+        if reader.missing_rules[name] != "own_state" and is_missing(value):
             raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
-    without_errors = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
-    lenient = replace(reader, handle_unknown="marginalize", missing_rules=without_errors)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about types and names: invalid ones are refused below
-        codes = lenient.codes(_row(reader, evidence))[:, 0].copy()
+    codes = np.full(len(features), MISSING, dtype=np.int16)
     for j, name in enumerate(features):
-        if name not in evidence:
-            codes[j] = MISSING
-        elif codes[j] == UNKNOWN or codes[j] == MISSING:
-            _refuse(name, evidence[name], list(vocabulary.observed_states(name)), name in vocabulary.own_missing)
+        if name in evidence:
+            codes[j] = reader.code(name, evidence[name])
+            if codes[j] == UNKNOWN or codes[j] == MISSING:
+                own_missing = name in vocabulary.own_missing
+                _refuse(name, evidence[name], list(vocabulary.observed_states(name)), own_missing)
     return codes
 
 

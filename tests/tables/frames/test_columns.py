@@ -404,3 +404,9 @@ class TestContainers:
         with frames_read_once():
             assert read_columns(X)[0] is not read_columns(X)[0]
             assert read_columns(other)[0] is read_columns(other)[0]
+
+
+@pytest.mark.parametrize("others", [[1, 2, None], [1.5, 2, None]])
+def test_whole_numbers_beyond_all_floats_are_infinite(others):
+    numbers = read_column(pd.Series([10**400, -(10**400), *others], dtype=object), "a").numbers
+    np.testing.assert_array_equal(numbers, [np.inf, -np.inf, others[0], 2.0, np.nan])
