@@ -226,7 +226,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         declared = (self.categories or {}).get(target.name, ())
         weights = apply_class_weight(self.class_weight, target, given, declared)
         if self.fold_dummies and hasattr(self, "feature_names_in_"):  # the members warn of them
-            columns = fold(columns, find_dummies(columns, weights > 0, self.categories or {}))
+            columns = fold(columns, find_dummies(columns, weights > 0, target.name, self.categories or {}))
         X, y = _indexable(X), _indexable(y)
         columns = as_meant(columns, weights > 0, self.categories or {}, self.decimal)
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))

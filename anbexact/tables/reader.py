@@ -101,7 +101,7 @@ class Reader:
             For other columns than in ``fit``, or for a cell that the rules refuse.
         """
         return encode_features(
-            self._columns(X),
+            self.feature_columns(X),
             self.vocabulary,
             self.cut_points,
             handle_unknown=self.handle_unknown,
@@ -116,7 +116,7 @@ class Reader:
         ValueError
             For other columns than in ``fit``.
         """
-        return in_vocabulary(self._columns(X), self.vocabulary, self.cut_points)
+        return in_vocabulary(self.feature_columns(X), self.vocabulary, self.cut_points)
 
     def codes_of(self, X: Any, features: Sequence[Hashable]) -> CodeArray:
         """Return the codes of some features, shape (features, rows), in the order of the vocabulary.
@@ -160,7 +160,7 @@ class Reader:
     def rows(self, X: Any) -> Rows:
         """Return rows to be explained."""
         codes = self.codes(X)
-        values = cell_values(self._columns(X), self.vocabulary.features)
+        values = cell_values(self.feature_columns(X), self.vocabulary.features)
         return Rows(codes, values, self.labels(X, np.arange(codes.shape[1])).tolist())
 
     def labels(self, X: Any, places: npt.NDArray[np.intp]) -> pd.Index[Any]:
@@ -179,7 +179,7 @@ class Reader:
         ValueError
             For a value or class that is not a state, or other columns than in ``fit``; the message names it.
         """
-        columns = self._columns(X)
+        columns = self.feature_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))
         check_consistent_length(columns[0].missing, y)
         vocabulary = self.vocabulary
@@ -205,7 +205,7 @@ class Reader:
         ValueError
             For other columns than in ``fit``.
         """
-        columns = self._columns(X)
+        columns = self.feature_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))
         check_consistent_length(columns[0].missing, y)
         target = read_target(y, columns, weights).renamed(self.vocabulary.class_name)
@@ -228,7 +228,7 @@ class Reader:
         ValueError
             For other columns than in ``fit``, infinite numbers, or cells that are not numbers.
         """
-        columns = self._columns(X)
+        columns = self.feature_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))
         cut = [column for column in columns if column.name in self.cut_points]
         refuse_infinite(cut, weights > 0)
@@ -246,8 +246,16 @@ class Reader:
             return list(self.vocabulary.columns)
         return list(self.feature_names)
 
-    def _columns(self, X: Any) -> list[Column]:
-        """Return the features; a frame has the columns of the training table, or those that were one-hot coded."""
+    def feature_columns(self, X: Any) -> list[Column]:
+        """Return the columns of the features, as they are before they are cut, one-hot coded ones folded.
+
+        A frame has the columns of the training table, or those that were one-hot coded in it.
+
+        Raises
+        ------
+        ValueError
+            For other columns than in ``fit``.
+        """
         columns = read_columns(X, estimator=self.fitted_by)
         features, feature_names, dummies = self.vocabulary.features, self.feature_names, self.vocabulary.dummies
         if not dummies:

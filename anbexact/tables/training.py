@@ -54,7 +54,11 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
 
 
 def without_dummies(
-    estimator: Any, columns: list[Column], kept: npt.NDArray[np.bool_], declared: Collection[Hashable]
+    estimator: Any,
+    columns: list[Column],
+    kept: npt.NDArray[np.bool_],
+    class_name: Hashable,
+    declared: Collection[Hashable],
 ) -> list[Column]:
     """Return columns in which one-hot coded columns are folded back into those that they code, with a warning.
 
@@ -63,7 +67,7 @@ def without_dummies(
     if not hasattr(estimator, "feature_names_in_"):
         warn_of_unnamed_dummies(columns, kept)
         return columns
-    dummies = find_dummies(columns, kept, declared)
+    dummies = find_dummies(columns, kept, class_name, declared)
     report_dummies(dummies, columns)
     return fold(columns, dummies)
 
@@ -207,7 +211,8 @@ def training_columns(
     advise_on_weights(weights)
     target = read_target(y, columns, weights)
     if getattr(estimator, "fold_dummies", False):
-        columns = without_dummies(estimator, columns, weights > 0, {*(estimator.categories or {}), *unfolded})
+        declared = estimator.categories if isinstance(estimator.categories, Mapping) else {}
+        columns = without_dummies(estimator, columns, weights > 0, target.name, {*declared, *unfolded})
     categories = declared_states(estimator, [column.name for column in columns], target.name, classes)
     warn_about_class(target, weights, categories.get(target.name, ()))
     weights = apply_class_weight(

@@ -34,7 +34,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def find_dummies(
-    columns: Sequence[Column], kept: Mask, declared: Collection[Hashable] = ()
+    columns: Sequence[Column], kept: Mask, class_name: Hashable, declared: Collection[Hashable] = ()
 ) -> dict[Hashable, Dummies]:
     """Return the groups of columns that code one column each, by the name of this column.
 
@@ -52,6 +52,8 @@ def find_dummies(
         The features.
     kept : (rows,) bool
         The rows that are learned from; with fewer than 14, only declared columns are found.
+    class_name : Hashable
+        The class, which no columns code.
     declared : collection
         Names that the user declares. A group with such a column is left as it is, and a group that codes a column
         with such a name is found even if it may be chance.
@@ -69,7 +71,7 @@ def find_dummies(
     longest: dict[tuple[str, ...], str] = {}
     for beginning, of_beginning in sorted(members.items(), key=lambda item: len(item[0])):
         longest[tuple(of_beginning)] = beginning
-    taken = {column.name for column in columns}
+    taken = {class_name, *(column.name for column in columns)}
     found_groups: dict[Hashable, Dummies] = {}
     for group, beginning in sorted(longest.items(), key=lambda item: -len(item[0])):
         name = beginning[:-1]

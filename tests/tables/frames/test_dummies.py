@@ -38,7 +38,7 @@ def table(n=120, seed=0):
 
 
 def dummies_of(frame, declared=()):
-    return find_dummies(read_columns(frame), np.ones(len(frame), dtype=bool), declared)
+    return find_dummies(read_columns(frame), np.ones(len(frame), dtype=bool), "class", declared)
 
 
 CODED = {
@@ -171,6 +171,7 @@ class TestFindDummies:
             {"_x": [0, 1], "_y": [1, 0]},
             {"a_": [0, 1], "a_y": [1, 0]},
             {"a_x": [0, 1], "a_y": [1, 0], "a": [5, 7]},  # the name is taken
+            {"class_x": [0, 1], "class_y": [1, 0]},
             {"a_x": [0, None], "a_y": [1, 0]},
             {"a_x": ["0", "1"], "a_y": ["1", "0"]},
         ],
