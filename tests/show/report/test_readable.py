@@ -9,6 +9,7 @@ import pytest
 from anbexact import NaiveBayesClassifier
 from anbexact.report import report
 from anbexact.show.report.document import FEATURES_SHOWN
+from anbexact.show.report.lines import class_sizes
 
 
 @pytest.fixture(scope="module", name="made")
@@ -54,3 +55,10 @@ def test_shares_of_rare_states_are_not_zero(made):
     X["odd"] = np.arange(400) == 7
     html = report(model, X, pd.Series(["usual"] * 400, name="kind"), folds=None).to_html()
     assert "False: &gt;99%; True: &lt;1%" in html
+
+
+def test_sizes_of_classes():
+    y = pd.Series(list("aaabbcdefghij"), name="letter")
+    assert class_sizes(y, most=3) == "class letter: a (3), b (2), c (1) and 7 more classes"
+    assert class_sizes(y[:6], most=3) == "class letter: a (3), b (2), c (1)"
+    assert class_sizes(y[:7], most=3) == "class letter: a (3), b (2), c (1), d (1)"
