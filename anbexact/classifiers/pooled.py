@@ -219,6 +219,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             worse than the frequencies of the classes do. Other warnings of the members are given once.
         """
         self.check_parameters()
+        deadline = Deadline(self._seconds)
         columns = record_columns(self, X, y)
         given = check_weights(sample_weight, len(columns[0]))
         target = read_target(y, columns, given)
@@ -238,7 +239,6 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
-            deadline = Deadline(self._seconds)
             enough = LITTLE if isinstance(self.members, str) else 0.0
             rows = X, y, weights
             learn_members(records, rows, folds, labels, deadline, progress_of(self.verbose), enough)
@@ -260,7 +260,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
 
     @property
     def _seconds(self) -> float | None:
-        """How long a fit may take; None for as long as it takes."""
+        """How long a fit may go on learning; None for as long as it takes."""
         return self.time_limit
 
     @property
