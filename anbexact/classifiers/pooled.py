@@ -50,7 +50,7 @@ from anbexact.tables.cuts.continuous import continuous_columns
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.dummies import find_dummies, fold
-from anbexact.tables.frames.reading import is_frame, is_series
+from anbexact.tables.frames.reading import is_frame, is_series, is_sparse
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
 from anbexact.tables.reader import Reader
@@ -481,7 +481,7 @@ def _indexable(rows: Any) -> Any:
     """Return an object from which rows can be selected, for any kind of container."""
     if isinstance(rows, pd.Categorical):
         return pd.Series(rows)
-    if scipy.sparse.issparse(rows):
+    if is_sparse(rows):
         return scipy.sparse.csr_array(rows)
     return rows if is_frame(rows) or is_series(rows) or isinstance(rows, list) else np.asarray(rows)
 

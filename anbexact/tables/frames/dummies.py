@@ -158,7 +158,8 @@ def folded_frame(frame: pd.DataFrame, dummies: Mapping[Hashable, Dummies]) -> pd
             (column,) = fold([read_pandas(frame[member], member) for member in members], {name: group})
             found[name] = column.values(), members
     for name, (values, members) in found.items():
-        place = frame.columns.get_loc(members[0])
+        names: list[Hashable] = list(frame.columns)
+        place = names.index(members[0])
         frame = frame.drop(columns=members)
         frame.insert(place, name, pd.Series(values, index=frame.index, dtype=object))
     return frame

@@ -23,6 +23,11 @@ def is_frame(X: object) -> bool:
     return isinstance(X, pd.DataFrame) or nw.dependencies.is_into_dataframe(X)
 
 
+def is_sparse(X: object) -> bool:
+    """Whether ``X`` is a sparse matrix or array of scipy."""
+    return bool(scipy.sparse.issparse(X))
+
+
 def frame_names(X: Any) -> list[Hashable] | None:
     """Return the column names of a dataframe; None for anything else."""
     if isinstance(X, pd.DataFrame):
@@ -61,7 +66,7 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
     MemoryError
         For a sparse matrix that does not fit into the memory available when dense.
     """
-    if scipy.sparse.issparse(X):
+    if is_sparse(X):
         columns, n_rows = _read_sparse(X), X.shape[0]
     elif isinstance(X, pd.DataFrame):
         _check_names(list(X.columns))
