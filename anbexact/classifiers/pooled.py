@@ -50,7 +50,7 @@ from anbexact.tables.cuts.continuous import continuous_columns
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.dummies import find_dummies, fold
-from anbexact.tables.frames.reading import is_frame, is_series, is_sparse
+from anbexact.tables.frames.reading import frames_read_once, is_frame, is_series, is_sparse
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
 from anbexact.tables.reader import Reader
@@ -236,7 +236,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         parts = [] if self._equal else self._parts(columns, target, weights, cut=cut)
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
-        with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
+        with abandonable(), heard_once(), frames_read_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             enough = LITTLE if isinstance(self.members, str) else 0.0
