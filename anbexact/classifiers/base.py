@@ -54,7 +54,6 @@ from anbexact.scores.registry import SCORES, no_score
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
-from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.missing import check_missing_class
 from anbexact.tables.prediction import check_choice
@@ -313,7 +312,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         known = {name: vocabulary.states[name] for name in vocabulary.features if name not in read_otherwise}
         for name in vocabulary.own_missing & known.keys():
             known[name] = known[name][:-1]
-        for name, column in zip(vocabulary.features, read_columns(X), strict=True):
+        for name, column in zip(vocabulary.features, self.reader_.feature_columns(X), strict=True):
             if name in known and not set(known[name]).issuperset(column.coded[1]):
                 del known[name]
         copy.categories = {**known, **(self.categories or {})}
