@@ -16,6 +16,7 @@ from anbexact.models.logit.refit import check_max_iter
 from anbexact.models.smooth.refine import INTERVALS, check_intervals
 from anbexact.models.smooth.refit import check_interactions, check_smooth
 from anbexact.models.smooth.shape_constraints import AskedConstraints
+from anbexact.tables.soft_labels import check_soft_weight
 
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
@@ -36,6 +37,7 @@ class AdditiveParameters(TimeLimitParameters):
     cyclic: Collection[Hashable] = ()
     flat_beyond: Mapping[Hashable, tuple[float | None, float | None]] | None = None
     max_iter: int = 100
+    soft_weight: float = 1.0
 
 
 @register_object
@@ -94,6 +96,9 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         which a bound lies is flat.
     max_iter : int, default 100
         Maximum number of Newton steps of the refit.
+    soft_weight : float, default 1.0
+        The share of the probabilities ``soft`` in the targets of a fit that has them, as for
+        :class:`~anbexact.RefittedClassifier`.
     time_limit : float, optional
         Time limit of the refit in seconds. When it runs out, the best coefficients found so far are used, with a
         warning. The estimator has its own limit.
@@ -116,6 +121,9 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         The network with the refitted posterior; see :class:`~anbexact.RefittedClassifier`.
     n_iter_ : int
         Iterations of the last fit.
+    fidelity_ : Fidelity or None
+        How closely the predictions for the rows of the fit follow the teacher; see
+        :class:`~anbexact.RefittedClassifier`.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -148,6 +156,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         check_interactions(self.interactions)
         AskedConstraints(self.monotone, self.convex, self.concave, self.cyclic, self.flat_beyond).check()
         check_max_iter(self.max_iter)
+        check_soft_weight(self.soft_weight)
         check_limit("time_limit", self.time_limit)
 
     def _default_estimator(self) -> NetworkClassifier:
@@ -155,7 +164,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
 
         return TANClassifier()
 
-    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> LogitModel:
+    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, soft: Any) -> LogitModel:
         return smoothed_model(
             network,
             X,
@@ -172,4 +181,6 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
             flat_beyond=self.flat_beyond,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
+            soft=soft,
+            soft_weight=self.soft_weight,
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,112 @@ def split_weights(weights: Floats, folds: int, seed: int = SEED) -> Sequence[Flo
             parts[k] = np.where(large, flat / folds, np.where(fold == k, small, 0.0))
     back = np.argsort(order)  # undoes the shuffle
     return [part.reshape(weights.T.shape).T[back] for part in parts]
+
+
+def split_groups(weights: Floats, folds: int, seed: int = SEED) -> Integers:
+    """Return the fold of every group of rows, such that the classes have similar shares in all folds.
+
+    Groups are shuffled by the seed and then assigned from the heaviest to the lightest. Each goes to the fold that
+    makes the sum over the classes of ``Σ_k (W_kc / W_c)²`` least, where W_kc is the weight of class c in fold k, and
+    W_c the weight of the class; of equally good folds, to the one of the least weight.
+
+    Parameters
+    ----------
+    weights : (groups, classes) float64
+        Weight of the rows of every group by class.
+    folds : int
+    seed : int, default 0
+
+    Returns
+    -------
+    (groups,) int64
+    """
+    order = np.random.default_rng(seed).permutation(len(weights))
+    order = order[np.argsort(-weights[order].sum(axis=1), kind="stable")]
+    totals = weights.sum(axis=0)
+    shares = weights / np.where(totals > 0, totals, 1.0)
+    of_fold, found = np.zeros((folds, weights.shape[1])), np.empty(len(weights), dtype=np.int64)
+    for group in order.tolist():
+        own = shares[group]
+        # (f + g)² - f² = 2fg + g², in which g² is the same for all folds
+        added = np.round(of_fold @ own, 12)
+        best = np.flatnonzero(added == added.min())
+        fold = int(best[of_fold[best].sum(axis=1).argmin()])
+        of_fold[fold] += own
+        found[group] = fold
+    return found
+
+
+class Part(NamedTuple):
+    """A fold of weighted rows, each an array (rows, classes).
+
+    Attributes
+    ----------
+    left, held : array
+        Weights of the rows to learn from, and of those that are held out.
+    labels : array
+        Weights of the rows to learn from by their labels, which differ from ``left`` if targets are probabilities.
+    """
+
+    left: Floats
+    held: Floats
+    labels: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Folding:
+    """The weights of rows in blocks, whose targets may be probabilities, and which folds may have to keep together.
+
+    Attributes
+    ----------
+    rows, labels : (blocks,) int64
+        The row to which each block belongs, and its class.
+    weights : (blocks,) float64
+        Its weight, above 0.
+    targets : (blocks, classes) float64
+        What it adds to the weight of its row for every class.
+    groups : (blocks,) int64 or None
+        The group of each block, numbered from 0; a fold holds out all blocks of a group or none. None: blocks are
+        divided like those rows whose targets are their labels, so that the targets of a block stay together.
+    """
+
+    rows: Integers
+    labels: Integers
+    weights: Floats
+    targets: Floats
+    groups: Integers | None
+
+    def parts(self, n_rows: int, folds: int) -> list[Part]:
+        """Return the folds of rows; those that would hold out nothing, or everything, are among them."""
+        shape = (n_rows, self.targets.shape[1])
+        found = []
+        for held in self._held_shares(shape, folds):
+            left = 1 - held
+            part = Part(np.zeros(shape), np.zeros(shape), np.zeros(shape))
+            np.add.at(part.left, self.rows, left[:, None] * self.targets)
+            np.add.at(part.held, self.rows, held[:, None] * self.targets)
+            np.add.at(part.labels, (self.rows, self.labels), left * self.weights)
+            found.append(part)
+        return found
+
+    def _held_shares(self, shape: tuple[int, int], folds: int) -> list[Floats]:
+        """Return the share of every block that each fold holds out."""
+        if self.groups is not None:
+            of_group = np.zeros((int(self.groups.max()) + 1, shape[1]))
+            np.add.at(of_group, (self.groups, self.labels), self.weights)
+            own = split_groups(of_group, folds)[self.groups]
+            return [(own == k).astype(np.float64) for k in range(folds)]
+        totals = np.zeros(shape)
+        totals[self.rows, self.labels] = self.weights
+        place = self.rows, self.labels
+        return [part[place] / self.weights for part in split_weights(totals, folds)]
+
+
+def parts_of(weights: Floats, folding: Folding | None, folds: int) -> list[Part]:
+    """Return the folds of weights, (rows, classes): those of a folding, or else of :func:`split_weights`."""
+    if folding is not None:
+        return folding.parts(len(weights), folds)
+    return [Part(weights - part, part, weights - part) for part in split_weights(weights, folds)]
 
 
 def split_table(table: DiscreteTable, folds: int, seed: int = SEED) -> list[tuple[DiscreteTable, DiscreteTable]]:
@@ -91,13 +198,9 @@ def frame_folds(
     list of pairs of (rows,) float64
         A fold that would hold out nothing is left out.
     """
-    labels = target.coded[0]
-    counted = np.flatnonzero((weights > 0) & (labels >= 0))
+    counted, group, classes = equal_rows(columns, target, weights)
     if not len(counted):
         return []
-    cells = np.stack([_ranks(column)[counted] for column in columns], axis=1)
-    classes = _ranks(target)[counted]
-    group = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
     totals = np.zeros((int(group.max()) + 1, int(classes.max()) + 1))
     np.add.at(totals, (group, classes), weights[counted])
     first = np.zeros(totals.shape, dtype=np.intp)
@@ -114,6 +217,32 @@ def frame_folds(
                     _laid_out(held[present], first[present], len(weights)),
                 )
             )
+    return found
+
+
+def equal_rows(columns: Sequence[Column], target: Column, weights: Weights) -> tuple[Integers, Integers, Integers]:
+    """Return the rows of positive weight that have a class; for each, the number of its features, and its class.
+
+    Rows with equal features have the same number. Both numbers follow the order of values, not of rows.
+    """
+    labels = target.coded[0]
+    counted = np.flatnonzero((weights > 0) & (labels >= 0))
+    if not len(counted):
+        return counted, counted, counted
+    cells = np.stack([_ranks(column)[counted] for column in columns], axis=1)
+    group = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
+    return counted, group, _ranks(target)[counted]
+
+
+def mean_of_equal_rows(values: Floats, columns: Sequence[Column], target: Column, weights: Weights) -> Floats:
+    """Return values, (rows, columns), replaced by their weighted means over rows of equal features and class."""
+    counted, group, classes = equal_rows(columns, target, weights)
+    found = values.copy()
+    if len(counted):
+        own = group * (int(classes.max()) + 1) + classes
+        sums = np.zeros((int(own.max()) + 1, values.shape[1]))
+        np.add.at(sums, own, weights[counted, None] * values[counted])
+        found[counted] = sums[own] / np.bincount(own, weights[counted])[own, None]
     return found
 
 

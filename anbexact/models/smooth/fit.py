@@ -20,6 +20,7 @@ from anbexact.models.logit.fit import OUT_OF_TIME, STATIONARY, Fit, padded
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.modes import NO_FACTOR, Factor, Modes
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
+from anbexact.tables.folds import Folding, Part, parts_of
 
 RIDGE = 1e-3
 """Default precision of the Gaussian prior of every shift, without which constants of terms are not identified."""
@@ -52,6 +53,8 @@ class SmoothProblem:
         Log odds if all shifts are 0, up to a function of the row.
     ridge : float
         Precision of the prior of every shift.
+    folding : Folding or None
+        How the weights are divided into folds, as in :class:`~anbexact.models.logit.design.Design`.
     """
 
     terms: tuple[SmoothTerm, ...]
@@ -59,6 +62,7 @@ class SmoothProblem:
     weights: Floats
     base: Floats
     ridge: float = RIDGE
+    folding: Folding | None = None
 
     @property
     def n_cells(self) -> int:
@@ -91,7 +95,11 @@ class SmoothProblem:
     def weighted(self, weights: Floats) -> SmoothProblem:
         """Return the problem with other weights, and without the rows whose weights are all 0."""
         kept = weights.any(axis=1)
-        return replace(self, cells=self.cells[kept], weights=weights[kept], base=self.base[kept])
+        return replace(self, cells=self.cells[kept], weights=weights[kept], base=self.base[kept], folding=None)
+
+    def parts(self, folds: int) -> list[Part]:
+        """Return the folds of the rows."""
+        return parts_of(self.weights, self.folding, folds)
 
     def precisions(self, strengths: Strengths) -> list[Floats]:
         """Return the prior precision of the cells of every term, (cells, cells), the same for every class."""
@@ -106,7 +114,7 @@ class SmoothProblem:
 
 def smooth_problem(design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE) -> SmoothProblem:
     """Return the problem of a design's rows, whose log odds without shifts are ``base``, (rows, classes)."""
-    return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge)
+    return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge, design.folding)
 
 
 def smooth_fit(

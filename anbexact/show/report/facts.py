@@ -126,6 +126,7 @@ WRITTEN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "ess_shares": lambda shares: {"ess_shares": {f"{ess:g}": float(share) for ess, share in shares.items()}},
     "arcs": _arcs,
     "refit": _refit,
+    "fidelity": lambda fidelity: {"fidelity": fidelity.to_dict()},
     "members": lambda members: {"members": members.reset_index().to_dict(orient="records")},
     **dict.fromkeys(("em", "parameters", "measure", "estimators", "draws", "n_drawn", "weights"), _nothing),
 }
@@ -320,6 +321,7 @@ PRINTED: dict[str, Callable[[Facts], None]] = {
     "arcs": _print_arcs,
     "structure": _print_structure,
     "refit": _print_refit,
+    "fidelity": lambda found: print_wrapped(f"learned from a teacher's probabilities: {found['fidelity']}"),
     "edits": _print_edits,
     "members": _print_members,
 }
