@@ -164,7 +164,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
 
         return TANClassifier()
 
-    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, soft: Any) -> LogitModel:
+    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, **rows: Any) -> LogitModel:
         return smoothed_model(
             network,
             X,
@@ -181,6 +181,6 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
             flat_beyond=self.flat_beyond,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
-            soft=soft,
             soft_weight=self.soft_weight,
+            **rows,
         )

@@ -287,7 +287,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
     def _learned_again(self, rows: FitRows) -> DiscreteClassifier:
         if self._choices is None:
             return super()._learned_again(rows)
-        return self._with_choices(self._choices).fit(rows.X, rows.y, sample_weight=rows.weights)
+        found: DiscreteClassifier = rows.fitted(self._with_choices(self._choices))
+        return found
 
     def _with_choices(self, choices: Choices) -> Self:
         """Return an unfitted copy of this fitted classifier, whose next fit makes these choices.

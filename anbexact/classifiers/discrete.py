@@ -43,12 +43,21 @@ class FitRows(NamedTuple):
     weights : (rows,) array
     soft : (rows, classes) array or None
         Class probabilities to which refits are fitted, columns in the order of the sorted classes.
+    groups : (rows,) array or None
+        Labels of rows that belong together.
     """
 
     X: Any
     y: Any
     weights: Any
     soft: Any = None
+    groups: Any = None
+
+    def fitted(self, estimator: Any, **further: Any) -> Any:
+        """Return an estimator after its fit to the rows; only one that needs groups is told that there are none."""
+        if self.groups is not None:
+            further["groups"] = self.groups
+        return estimator.fit(self.X, self.y, sample_weight=self.weights, **further)
 
 
 class DiscreteClassifier(
@@ -131,7 +140,7 @@ class DiscreteClassifier(
 
     def _learned_again(self, rows: FitRows) -> DiscreteClassifier:
         """Return a copy, fitted to other rows with the values that this one chose; see :meth:`_fitted_again`."""
-        return cast(DiscreteClassifier, clone(self).fit(rows.X, rows.y, sample_weight=rows.weights))
+        return cast(DiscreteClassifier, rows.fitted(clone(self)))
 
     def _ended_by(self, seconds: float) -> bool:
         """Whether the fit was ended by ``seconds``, the limit of :meth:`_fitted_after`, not by a limit of its own."""

@@ -47,7 +47,7 @@ from anbexact.models.fidelity import Fidelity
 from anbexact.models.pool.pool import Pool, PoolMember
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, shares
 from anbexact.tables.cuts.continuous import continuous_columns
-from anbexact.tables.folds import frame_folds, mean_of_equal_rows
+from anbexact.tables.folds import frame_folds, mean_of_equal_rows, read_groups
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.frames.reading import is_frame, is_series
@@ -200,7 +200,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     fidelity_: Fidelity | None
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
         """Learn the members from all rows, and again in folds for their weights.
 
         Parameters
@@ -212,6 +212,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             not learn from; see :meth:`RefittedClassifier.fit <anbexact.RefittedClassifier.fit>`. Members that are
             refits are fitted to them, and so are the weights of all members: they maximise
             ``Σ_t v_t Σ_c r_tc ln P(c | x_t)`` over held-out rows. Networks are learned from the classes alone.
+        groups : (rows,) array, optional
+            Labels of rows that belong together: the folds for the weights, and those for what members choose, hold
+            out whole groups. See the guide "Repeated and grouped rows".
 
         Returns
         -------
@@ -242,10 +245,12 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
         members = self._chosen(len(columns), target, weights, cut=cut)
         labels = known_labels(target, weights, [member.estimator for member in members])
-        parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
+        together = read_groups(groups, len(weights), weights)
+        n_folds = self._n_folds(weights, cut=cut)
+        parts = [] if self._equal else frame_folds(columns, target, weights, n_folds, together)
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         codes = codes[target.coded[0]].astype(np.intp)
-        given = FitRows(X, y, weights)
+        given = FitRows(X, y, weights, groups=together)
         rows = Rows(given, codes, None)
         teacher = None
         if soft is not None:
@@ -255,7 +260,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             targets[:, order] = teacher
             targets = mixed_with_labels(targets, codes, check_soft_weight(self.soft_weight))
             # a fold has the weight of equal rows in the first of them
-            folded = mean_of_equal_rows(targets, columns, target, weights)
+            folded = targets if together is not None else mean_of_equal_rows(targets, columns, target, weights)
             given = given._replace(soft=targets[:, order])
             rows = Rows(given._replace(soft=folded[:, order]), codes, folded)
         records = [Record(member) for member in members]

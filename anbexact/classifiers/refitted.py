@@ -126,7 +126,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     logit_: LogitModel
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
         """Learn the network, and refit it.
 
         Parameters
@@ -141,6 +141,10 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             learned from the classes alone. The columns of a frame are named after the classes, in any order; those
             of an array are in the order of the sorted classes, as in the teacher's ``predict_proba``. See the guide
             "Explain a boosting model by one readable model".
+        groups : (rows,) array, optional
+            Labels of rows that belong together: whatever is chosen by cross-validation, such as the strength of a
+            prior or penalty, is chosen such that every fold holds out whole groups. See the guide "Repeated and
+            grouped rows".
 
         Returns
         -------
@@ -161,9 +165,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             coefficients that diverge.
         """
         self.check_parameters()
-        network = self._learned(X, y, sample_weight)
+        network = self._learned(FitRows(X, y, sample_weight, groups=groups))
         with refused_without_memory("refitting the network"):
-            return self.set_refitted(network, self._refit(network, X, y, sample_weight, soft))
+            return self.set_refitted(network, self._refit(network, X, y, sample_weight, soft=soft, groups=groups))
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
@@ -216,7 +220,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         given = self.get_params(deep=False)
         copy: Self = clone(self).set_params(estimator=FrozenEstimator(network), **chosen)
         copy.time_limit = None if min(seconds, own) == inf else min(seconds, own)
-        copy.fit(rows.X, rows.y, sample_weight=rows.weights, soft=rows.soft)
+        rows.fitted(copy, soft=rows.soft)
         copy.set_params(**{name: given[name] for name in chosen})
         copy.time_limit = self.time_limit
         copy.estimator = None if self.estimator is None else clone(self.estimator)
@@ -234,8 +238,11 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """Return the default network of ``estimator=None``."""
         return FANClassifier(ess="auto")
 
-    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, soft: Any) -> LogitModel:
-        """Return the refitted logistic regression of a network that was fitted to these rows."""
+    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, **rows: Any) -> LogitModel:
+        """Return the refitted logistic regression of a network that was fitted to these rows.
+
+        ``rows`` are further arguments of ``fit`` about the rows.
+        """
         return refitted_model(
             network,
             X,
@@ -244,11 +251,11 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             l2=self.l2,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
-            soft=soft,
             soft_weight=self.soft_weight,
+            **rows,
         )
 
-    def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
+    def _learned(self, rows: FitRows) -> NetworkClassifier:
         """Return the fitted network that will be refitted."""
         estimator = self._begun_with()
         frozen = isinstance(estimator, FrozenEstimator)
@@ -263,7 +270,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             already: NetworkClassifier = network
             return already
         with later_corrected():
-            learned: NetworkClassifier = clone(network).fit(X, y, sample_weight=sample_weight)
+            learned: NetworkClassifier = rows.fitted(clone(network))
         return learned
 
     @all_or_nothing

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from anbexact._runtime.arrays import Floats, Integers
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.frames.text_quantities import TextQuantity
+from anbexact.tables.row_codes import RowCodes, row_groups
 from anbexact.tables.table import DiscreteTable, Weights
 
 SEED = 0
@@ -80,6 +81,37 @@ def split_groups(weights: Floats, folds: int, seed: int = SEED) -> Integers:
     return found
 
 
+def read_groups(groups: Any, n_rows: int, weights: Weights) -> Integers | None:
+    """Return the number of the group of every row, from 0; None without groups.
+
+    Parameters
+    ----------
+    groups : (rows,) array of labels, or None
+        Rows of the same label belong together. Rows of weight 0 may have none.
+    n_rows : int
+    weights : (rows,) array
+
+    Raises
+    ------
+    ValueError
+        For another number of labels, a missing label, or if all rows of positive weight are in one group.
+    """
+    if groups is None:
+        return None
+    numbers, _ = pd.factorize(np.asarray(groups, dtype=object) if isinstance(groups, list) else np.asarray(groups))
+    if numbers.shape != (n_rows,):
+        raise ValueError(f"groups has shape {numbers.shape}, expected ({n_rows},): one label per row")
+    missing = (numbers < 0) & (weights > 0)
+    if missing.any():
+        raise ValueError(
+            f"groups is missing in row {int(missing.argmax())} ({int(missing.sum())} of {n_rows} rows): give every "
+            "row a label, one of its own if it belongs to no group"
+        )
+    if len(np.unique(numbers[weights > 0])) < 2:
+        raise ValueError("all rows are in one group: no fold could hold out some groups and learn from others")
+    return np.maximum(numbers, 0).astype(np.int64)
+
+
 class Part(NamedTuple):
     """A fold of weighted rows, each an array (rows, classes).
 
@@ -119,11 +151,20 @@ class Folding:
     targets: Floats
     groups: Integers | None
 
+    @classmethod
+    def of_groups(
+        cls, rows: Integers, labels: Integers, weights: Weights, n_classes: int, groups: Integers
+    ) -> Folding:
+        """Return the blocks of single rows, whose targets are their labels, in groups."""
+        targets = np.zeros((len(rows), n_classes))
+        targets[np.arange(len(rows)), labels] = weights
+        return cls(rows, labels, weights, targets, np.unique(groups, return_inverse=True)[1])
+
     def parts(self, n_rows: int, folds: int) -> list[Part]:
         """Return the folds of rows; those that would hold out nothing, or everything, are among them."""
         shape = (n_rows, self.targets.shape[1])
         found = []
-        for held in self._held_shares(shape, folds):
+        for held in self._held_shares(shape, folds, SEED):
             left = 1 - held
             part = Part(np.zeros(shape), np.zeros(shape), np.zeros(shape))
             np.add.at(part.left, self.rows, left[:, None] * self.targets)
@@ -132,17 +173,23 @@ class Folding:
             found.append(part)
         return found
 
-    def _held_shares(self, shape: tuple[int, int], folds: int) -> list[Floats]:
+    def held_weights(self, n_rows: int, folds: int, seed: int) -> list[Weights]:
+        """Return the weights of the rows that each fold holds out, (rows,)."""
+        shares = self._held_shares((n_rows, self.targets.shape[1]), folds, seed)
+        held: list[Weights] = [np.bincount(self.rows, share * self.weights, n_rows) + 0.0 for share in shares]
+        return held
+
+    def _held_shares(self, shape: tuple[int, int], folds: int, seed: int) -> list[Floats]:
         """Return the share of every block that each fold holds out."""
         if self.groups is not None:
             of_group = np.zeros((int(self.groups.max()) + 1, shape[1]))
             np.add.at(of_group, (self.groups, self.labels), self.weights)
-            own = split_groups(of_group, folds)[self.groups]
+            own = split_groups(of_group, folds, seed)[self.groups]
             return [(own == k).astype(np.float64) for k in range(folds)]
         totals = np.zeros(shape)
         totals[self.rows, self.labels] = self.weights
         place = self.rows, self.labels
-        return [part[place] / self.weights for part in split_weights(totals, folds)]
+        return [part[place] / self.weights for part in split_weights(totals, folds, seed)]
 
 
 def parts_of(weights: Floats, folding: Folding | None, folds: int) -> list[Part]:
@@ -155,13 +202,18 @@ def parts_of(weights: Floats, folding: Folding | None, folds: int) -> list[Part]
 def split_table(table: DiscreteTable, folds: int, seed: int = SEED) -> list[tuple[DiscreteTable, DiscreteTable]]:
     """Return, for every fold, the rows of all other folds and its own; see :func:`split_weights`.
 
-    A fold that would leave no rows to learn from, or to predict, is left out.
+    If the rows of the table are in groups, every group is held out as a whole. A fold that would leave no rows to
+    learn from, or to predict, is left out.
     """
-    (class_name,) = table.vocabulary.common_parents
-    place = table.groups(table.vocabulary.features), table.column(class_name)
-    weights = np.zeros((int(place[0].max()) + 1, table.vocabulary.arity(class_name)))
-    weights[place] = table.weights
-    parts = (part[place] for part in split_weights(weights, folds, seed))
+    parts: Iterable[Weights]
+    if table.folding is not None:
+        parts = table.folding.held_weights(len(table.weights), folds, seed)
+    else:
+        (class_name,) = table.vocabulary.common_parents
+        place = table.groups(table.vocabulary.features), table.column(class_name)
+        weights = np.zeros((int(place[0].max()) + 1, table.vocabulary.arity(class_name)))
+        weights[place] = table.weights
+        parts = (part[place] for part in split_weights(weights, folds, seed))
     return [
         (_weighted(table, np.maximum(table.weights - part, 0.0)), _weighted(table, part))
         for part in parts
@@ -172,17 +224,28 @@ def split_table(table: DiscreteTable, folds: int, seed: int = SEED) -> list[tupl
 def _weighted(table: DiscreteTable, weights: Floats) -> DiscreteTable:
     """Return the table with other weights, without the rows of weight 0."""
     rows = np.flatnonzero(weights > 0)
-    return replace(table, codes=np.asfortranarray(table.codes[rows]), weights=weights[rows], n_rows=len(rows))
+    codes = np.asfortranarray(table.codes[rows])
+    return replace(table, codes=codes, weights=weights[rows], n_rows=len(rows), folding=None)
+
+
+def in_groups(table: DiscreteTable, rows: RowCodes, groups: Integers) -> DiscreteTable:
+    """Return a table whose folds keep groups together, given its rows one by one with the groups of these."""
+    vocabulary = table.vocabulary
+    _, place = row_groups(rows.codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(rows.codes))
+    labels = rows.codes[:, vocabulary.positions[vocabulary.class_name]].astype(np.int64)
+    n_classes = vocabulary.arity(vocabulary.class_name)
+    return replace(table, folding=Folding.of_groups(place, labels, rows.weights, n_classes, groups[rows.places]))
 
 
 def frame_folds(
-    columns: Sequence[Column], target: Column, weights: Weights, folds: int
+    columns: Sequence[Column], target: Column, weights: Weights, folds: int, groups: Integers | None = None
 ) -> list[tuple[Weights, Weights]]:
     """Return, for every fold, the weights of the rows to learn from and of those that are held out.
 
-    Equal rows are held out together: the first of them carries the weight of all. Weight 2 is equivalent to two such
-    rows, weight 0 to none; see :func:`~anbexact.tables.folds.split_weights`. If a fold would hold out all rows of a
-    class, these rows stay in training instead, so that a class with a single row is never held out.
+    Of equal rows, the first carries the weight of all, which is divided among the folds. Weight 2 is equivalent to
+    two such rows, weight 0 to none; see :func:`~anbexact.tables.folds.split_weights`. Groups are held out as a whole
+    instead; see :func:`~anbexact.tables.folds.split_groups`. If a fold would hold out all rows of a class, these rows
+    stay in training instead, so that a class with a single row is never held out.
 
     Parameters
     ----------
@@ -192,6 +255,8 @@ def frame_folds(
         Zero or more.
     folds : int
         At least 2.
+    groups : (rows,) int64 array, optional
+        The group of every row, numbered from 0.
 
     Returns
     -------
@@ -201,8 +266,21 @@ def frame_folds(
     counted, group, classes = equal_rows(columns, target, weights)
     if not len(counted):
         return []
+    if groups is not None:
+        group = np.unique(groups[counted], return_inverse=True)[1]
     totals = np.zeros((int(group.max()) + 1, int(classes.max()) + 1))
     np.add.at(totals, (group, classes), weights[counted])
+    if groups is not None:
+        own, found = split_groups(totals, folds)[group], []
+        for k in range(folds):
+            left = np.bincount(classes, weights[counted] * (own != k))
+            held_rows = (own == k) & (left[classes] > 0)
+            if held_rows.any():
+                learned, held = np.zeros(len(weights)), np.zeros(len(weights))
+                held[counted] = weights[counted] * held_rows
+                learned[counted] = weights[counted] * ~held_rows
+                found.append((learned, held))
+        return found
     first = np.zeros(totals.shape, dtype=np.intp)
     first[group[::-1], classes[::-1]] = counted[::-1]
     present = totals > 0

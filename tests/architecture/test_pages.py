@@ -11,7 +11,7 @@ from sources import SOURCES, nodes, strings
 FOREIGN = {
     "pandas": "NaT chunksize",
     "pyarrow": "iter_batches",
-    "sklearn": "CalibratedClassifierCV GridSearchCV IterativeImputer TunedThresholdClassifierCV cross_val_score "
+    "sklearn": "CalibratedClassifierCV GridSearchCV GroupKFold StratifiedGroupKFold IterativeImputer TunedThresholdClassifierCV cross_val_score "
     "fit_prior",
     "polars, ray": "scan_parquet register_ray",
     "numba": "NUMBA_CACHE_DIR",

@@ -112,7 +112,8 @@ class Rows:
         X, y = (_safe_indexing(part, kept) for part in self.given[:2])
         soft = None if self.given.soft is None else self.given.soft[kept]
         targets = None if self.targets is None else self.targets[kept]
-        return Rows(FitRows(X, y, weights[kept], soft), self.codes[kept], targets)
+        groups = None if self.given.groups is None else self.given.groups[kept]
+        return Rows(FitRows(X, y, weights[kept], soft, groups), self.codes[kept], targets)
 
     def with_logs(self, logs: Floats) -> HeldOutLogs:
         """Return predictions for the rows, the first axis of ``logs``, with the weight of every class that counts.

@@ -17,8 +17,8 @@ class SharedFits:
     chose from other rows.
     """
 
-    def __init__(self, X: Any, y: Any, weights: Any, soft: Any = None) -> None:
-        self._rows = FitRows(X, y, weights, soft)
+    def __init__(self, X: Any, y: Any, weights: Any, soft: Any = None, groups: Any = None) -> None:
+        self._rows = FitRows(X, y, weights, soft, groups)
         self._networks: dict[str, DiscreteClassifier] = {}
         self._again: dict[int, DiscreteClassifier] = {}
 
@@ -29,8 +29,7 @@ class SharedFits:
     def _learned(self, estimator: DiscreteClassifier) -> DiscreteClassifier:
         key = network_key(estimator)
         if key not in self._networks:
-            rows = self._rows
-            self._networks[key] = clone(estimator).fit(rows.X, rows.y, sample_weight=rows.weights)
+            self._networks[key] = self._rows.fitted(clone(estimator))
         return self._networks[key]
 
     def fitted_again(self, member: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:

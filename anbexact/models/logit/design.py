@@ -100,7 +100,7 @@ class RowTargets(NamedTuple):
     targets : (rows, classes) array or None
         The target probabilities of every row; None: 1 for its class.
     groups : (rows,) int64 array or None
-        The group of every row, numbered from 0, which folds hold out together; None: none.
+        The number of the group of every row, which folds hold out together; None: none.
     """
 
     rows: RowCodes
@@ -230,7 +230,8 @@ class Design:
             place = np.divmod(occurring, self.n_classes)
             folding = Folding(*place, self.weights[place], of_blocks, None)
         else:
-            folding = Folding(distinct, classes, rows.weights, of_rows, groups)
+            numbers = np.unique(groups, return_inverse=True)[1]
+            folding = Folding(distinct, classes, rows.weights, of_rows, numbers)
         weights = np.zeros(self.weights.shape)
         np.add.at(weights, folding.rows, folding.targets)
         return replace(self, weights=weights, folding=folding)

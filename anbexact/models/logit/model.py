@@ -50,6 +50,7 @@ from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth,
 from anbexact.models.smooth.shape_constraints import AskedConstraints
 from anbexact.models.smooth.shapes import Shapes, shape_effects, shapes_of, smooth_result, with_edits
 from anbexact.models.structure import Structure
+from anbexact.tables.folds import read_groups
 from anbexact.tables.soft_labels import check_soft_weight, mixed_with_labels, read_soft
 from anbexact.tables.table import merged_table
 from anbexact.tables.vocabulary import CodeArray
@@ -244,6 +245,7 @@ class LogitModel(LogitPosterior, Displayed):
         progress: Progress | None = None,
         soft: Any = None,
         soft_weight: float = 1.0,
+        groups: Any = None,
     ) -> LogitModel:
         """Return the model refitted to maximise the conditional log likelihood of rows.
 
@@ -303,6 +305,8 @@ class LogitModel(LogitPosterior, Displayed):
             columns of a frame are named after the classes; those of an array are in the order of ``classes_``.
         soft_weight : float, default 1.0
             The share of these probabilities in the targets, from 0 to 1.
+        groups : (rows,) array, optional
+            Labels of rows that belong together: the folds of cross-validation hold out whole groups.
 
         Returns
         -------
@@ -328,10 +332,11 @@ class LogitModel(LogitPosterior, Displayed):
         if not len(rows.weights):
             raise ValueError("there is no row without a missing feature to refit to")
         table = merged_table(rows)
-        by, teacher = RowTargets(rows, None, None), None
+        weights = np.zeros(len(y))
+        weights[rows.places] = rows.weights
+        numbers = read_groups(groups, len(y), weights)
+        by, teacher = RowTargets(rows, None, None if numbers is None else numbers[rows.places]), None
         if soft is not None:
-            weights = np.zeros(len(y))
-            weights[rows.places] = rows.weights
             teacher = read_soft(soft, self.classes_.tolist(), weights)[rows.places]
             by = by._replace(targets=mixed_with_labels(teacher, by.codes, share))
         threads = thread_count(self.origin.n_jobs)
