@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.advice import heard_once
-from anbexact._runtime.arrays import Floats
+from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import progress_of
@@ -29,6 +29,7 @@ from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.pooling.learning import (
     NO_WEIGHT,
+    NOT_NEEDED,
     OUT_OF_TIME,
     POOLED,
     Fold,
@@ -198,6 +199,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     _considered: dict[Hashable, list[Any]]
     common_: FixedStructureClassifier | None
     fidelity_: Fidelity | None
+    _automatic = staticmethod(automatic_members)
+    """The function that returns the members of ``"auto"``."""
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
@@ -246,8 +249,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         members = self._chosen(len(columns), target, weights, cut=cut)
         labels = known_labels(target, weights, [member.estimator for member in members])
         together = read_groups(groups, len(weights), weights)
-        n_folds = self._n_folds(weights, cut=cut)
-        parts = [] if self._equal else frame_folds(columns, target, weights, n_folds, together)
+        parts = [] if self._equal else self._parts(columns, target, weights, together, cut=cut)
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         codes = codes[target.coded[0]].astype(np.intp)
         given = FitRows(X, y, weights, groups=together)
@@ -267,7 +269,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(unbalanced)
             folds = make_folds(rows, parts)
-            deadline = Deadline(self.time_limit)
+            deadline = Deadline(self._seconds)
             enough = LITTLE if isinstance(self.members, str) else 0.0
             learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), enough)
             self._weigh(records, folds, given, labels)
@@ -276,11 +278,22 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         self._tell(records)
         return self
 
+    def _parts(
+        self, columns: list[Column], target: Column, weights: Weights, groups: Integers | None, *, cut: bool
+    ) -> list[tuple[Weights, Weights]]:
+        """Return the weights of the rows that are learned from, and of those held out, in every fold."""
+        return frame_folds(columns, target, weights, self._n_folds(weights, cut=cut), groups)
+
     def _n_folds(self, weights: Weights, *, cut: bool) -> int:
         """Return the number of folds for rows of these weights; ``cut`` says whether columns are cut."""
         if not isinstance(self.folds, str):
             return self.folds
         return FOLDS if np.count_nonzero(weights) < (FEW_ROWS if cut else MANY_ROWS) else FEWER_FOLDS
+
+    @property
+    def _seconds(self) -> float | None:
+        """How long a fit may take; None for as long as it takes."""
+        return self.time_limit
 
     @property
     def _equal(self) -> bool:
@@ -295,7 +308,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         settings = {**settings, "verbose": -1}
         n_rows = int(np.count_nonzero(weights))
-        return automatic_members(n_features, n_classes, n_rows, settings, cut=cut)
+        return self._automatic(n_features, n_classes, n_rows, settings, cut=cut)
 
     def _weigh(self, records: list[Record], folds: list[Fold], rows: FitRows, labels: list[Any]) -> None:
         """Fit the weights of the members, and keep those of positive weight."""
@@ -305,6 +318,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             ready, folds = learned[:1], []
         for record in learned:
             record.outcome = OUT_OF_TIME
+        for record in ready:
+            record.outcome = NOT_NEEDED
+        ready = self._needed(ready, folds, len(labels))
         found = pool_weights(ready, folds, len(labels), self.ridge)
         for record, weight in zip(ready, found.weights, strict=True):
             record.outcome = POOLED if weight > 0 else NO_WEIGHT
@@ -321,6 +337,10 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         frame = member_table(records, dict(zip(names, weights.weights, strict=True)))
         self.set_pool(fitted, weights, frame, self._common([member for _, member in fitted], rows))
 
+    def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
+        """Return the members that are weighted; the others are left out because these suffice."""
+        return records
+
     def _common(self, fitted: Sequence[DiscreteClassifier], rows: FitRows) -> FixedStructureClassifier | None:
         """Return a naive Bayes on the common states of the members; None if there are no such states."""
         from anbexact.classifiers.pooling.common_states import common_network
@@ -336,13 +356,17 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         late = [record.member.name for record in records if record.outcome == OUT_OF_TIME]
         if late:
             done = sum(record.outcome in (POOLED, NO_WEIGHT) for record in records)
-            warn(
-                f"time_limit={self.time_limit!r} was too short: only {done} of {len(records)} members could be "
-                f"learned. Left out: {', '.join(map(repr, late))}. Raise time_limit, or pass fewer members"
-            )
+            self._tell_late(late, f"{done} of {len(records)}")
         for record in records:
             if record.outcome.startswith("refused"):
                 warn(f"the member {record.member.name!r} is not in the pool: {record.outcome}")
+
+    def _tell_late(self, late: Sequence[str], done: str) -> None:
+        """Warn about members that the time did not suffice for, while it sufficed for some others."""
+        warn(
+            f"time_limit={self.time_limit!r} was too short: only {done} members could be "
+            f"learned. Left out: {', '.join(map(repr, late))}. Raise time_limit, or pass fewer members"
+        )
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
