@@ -18,6 +18,8 @@ from anbexact.classifiers.pooling.learning import Rows
 from anbexact.datasets import load_iris
 from anbexact.models.pool.weights import HeldOutLogs, fit_weights
 from anbexact.show.report.facts import facts, print_learned
+from anbexact.show.report.sections.card import model_section
+from anbexact.show.report.subject import Subject
 
 REFIT = RefittedClassifier(NaiveBayesClassifier(ess=1))
 MEMBERS = [("NB", NaiveBayesClassifier(ess=1)), ("NB refitted", REFIT)]
@@ -61,7 +63,10 @@ def test_follows_the_teacher_and_says_how_closely(taught, student, tmp_path):
     assert facts(again)["fidelity"] == fidelity.to_dict()
     with redirect_stdout(io.StringIO()) as printed:
         print_learned(again)
-    assert " ".join(str(fidelity).split()) in " ".join(printed.getvalue().split())
+    assert f"fidelity: {fidelity}" in " ".join(printed.getvalue().split())
+    section = model_section(Subject(again, X, y, np.ones(len(y)), False, 0, np.arange(len(y))))
+    card = {row["what"]: row["value"] for row in section.blocks[0].records}
+    assert card["fidelity"] == str(fidelity)
 
 
 def test_members_of_a_pool_learn_the_mixture(taught):

@@ -321,7 +321,6 @@ PRINTED: dict[str, Callable[[Facts], None]] = {
     "arcs": _print_arcs,
     "structure": _print_structure,
     "refit": _print_refit,
-    "fidelity": lambda found: print_wrapped(f"learned from a teacher's probabilities: {found['fidelity']}"),
     "edits": _print_edits,
     "members": _print_members,
 }
@@ -330,6 +329,6 @@ SHOWN = {
     *("class", "classes", "features", "cut_points", "groups", "missing_as_states", "dropped"),
     *("ess", "smoothing", "score_name", "min_weight", "exact", "levels", "level_cost", "biases", "ridge"),
     "edits",
-    *WRITTEN,
+    *(name for name in WRITTEN if name != "fidelity"),
 }
 """The facts that are printed in their own form, or as a part of another fact; all others are printed by name."""
