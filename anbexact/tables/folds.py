@@ -176,8 +176,7 @@ class Folding:
     def held_weights(self, n_rows: int, folds: int, seed: int) -> list[Weights]:
         """Return the weights of the rows that each fold holds out, (rows,)."""
         shares = self._held_shares((n_rows, self.targets.shape[1]), folds, seed)
-        held: list[Weights] = [np.bincount(self.rows, share * self.weights, n_rows) + 0.0 for share in shares]
-        return held
+        return [np.asarray(np.bincount(self.rows, share * self.weights, n_rows), np.float64) for share in shares]
 
     def _held_shares(self, shape: tuple[int, int], folds: int, seed: int) -> list[Floats]:
         """Return the share of every block that each fold holds out."""
