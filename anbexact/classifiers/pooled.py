@@ -237,6 +237,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             worse than the frequencies of the classes do. Other warnings of the members are given once.
         """
         self.check_parameters()
+        deadline = Deadline(self._seconds)
         columns = record_columns(self, X, y)
         unbalanced = check_weights(sample_weight, len(columns[0]))
         target = read_target(y, columns, unbalanced)
@@ -269,7 +270,6 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(unbalanced)
             folds = make_folds(rows, parts)
-            deadline = Deadline(self._seconds)
             enough = LITTLE if isinstance(self.members, str) else 0.0
             learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), enough)
             self._weigh(records, folds, given, labels)
@@ -292,7 +292,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
 
     @property
     def _seconds(self) -> float | None:
-        """How long a fit may take; None for as long as it takes."""
+        """How long a fit may go on learning; None for as long as it takes."""
         return self.time_limit
 
     @property

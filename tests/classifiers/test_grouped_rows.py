@@ -52,6 +52,12 @@ def test_repeated_rows_no_longer_give_weight_to_members(repeated):
     assert grouped.members_["log_loss"].iloc[0] > free.members_["log_loss"].iloc[0] + 0.2
 
 
+def test_a_pool_of_two_groups(repeated):
+    X, y, _ = repeated
+    pool = PooledClassifier([("NB", REFIT)]).fit(X, y, groups=np.arange(150) < 75)
+    assert pool.members_["outcome"].iloc[0] in ("pooled", "weight 0")
+
+
 @pytest.mark.filterwarnings("ignore:in cross-validation:UserWarning")
 @pytest.mark.parametrize("model", [TANClassifier(), ANBClassifier(max_parents=2, time_limit=5)])
 def test_repeated_rows_no_longer_shorten_the_smoothing(repeated, model):

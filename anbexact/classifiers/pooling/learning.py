@@ -116,6 +116,8 @@ class Rows:
         soft = None if self.given.soft is None else self.given.soft[kept]
         targets = None if self.targets is None else self.targets[kept]
         groups = None if self.given.groups is None else self.given.groups[kept]
+        if groups is not None and len(np.unique(groups)) < 2:  # nothing can be held out then
+            groups = None
         return Rows(FitRows(X, y, weights[kept], soft, groups), self.codes[kept], targets)
 
     def with_logs(self, logs: Floats) -> HeldOutLogs:
