@@ -52,6 +52,7 @@ def test_repeated_rows_no_longer_give_weight_to_members(repeated):
     assert grouped.members_["log_loss"].iloc[0] > free.members_["log_loss"].iloc[0] + 0.2
 
 
+@pytest.mark.slow
 def test_a_pool_of_two_groups(repeated):
     X, y, _ = repeated
     pool = PooledClassifier([("NB", REFIT)]).fit(X, y, groups=np.arange(150) < 75)
@@ -59,7 +60,9 @@ def test_a_pool_of_two_groups(repeated):
 
 
 @pytest.mark.filterwarnings("ignore:in cross-validation:UserWarning")
-@pytest.mark.parametrize("model", [TANClassifier(), ANBClassifier(max_parents=2, time_limit=5)])
+@pytest.mark.parametrize(
+    "model", [TANClassifier(), pytest.param(ANBClassifier(max_parents=2), marks=pytest.mark.slow)]
+)
 def test_repeated_rows_no_longer_shorten_the_smoothing(repeated, model):
     X, y, groups = repeated
     free = model.fit(X, y).smoothing_

@@ -24,6 +24,8 @@ from anbexact.show.report.subject import Subject
 REFIT = RefittedClassifier(NaiveBayesClassifier(ess=1))
 MEMBERS = [("NB", NaiveBayesClassifier(ess=1)), ("NB refitted", REFIT)]
 
+SLOW_POOL = pytest.param(PooledClassifier(MEMBERS), marks=pytest.mark.slow)
+
 
 @pytest.fixture(scope="module")
 def taught():
@@ -33,9 +35,7 @@ def taught():
     return X, y, cross_val_predict(LogisticRegression(C=0.1, max_iter=500), X, y, method="predict_proba")
 
 
-@pytest.mark.parametrize(
-    "student", [REFIT, AdditiveClassifier(NaiveBayesClassifier(ess=1)), PooledClassifier(MEMBERS)]
-)
+@pytest.mark.parametrize("student", [REFIT, AdditiveClassifier(NaiveBayesClassifier(ess=1)), SLOW_POOL])
 def test_labels_as_probabilities_change_nothing(taught, student):
     X, y, _ = taught
     weights = np.arange(len(y)) % 3.0
@@ -47,7 +47,7 @@ def test_labels_as_probabilities_change_nothing(taught, student):
     assert student.fit(X, y, weights).fidelity_ is None
 
 
-@pytest.mark.parametrize("student", [REFIT, PooledClassifier(MEMBERS)])
+@pytest.mark.parametrize("student", [REFIT, SLOW_POOL])
 def test_follows_the_teacher_and_says_how_closely(taught, student, tmp_path):
     X, y, soft = taught
     plain = student.fit(X, y).fidelity(X, soft)
