@@ -51,7 +51,7 @@ from anbexact.tables.cuts.continuous import continuous_columns
 from anbexact.tables.folds import frame_folds, mean_of_equal_rows, read_groups
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.native_values import sorted_positions
-from anbexact.tables.frames.reading import is_frame, is_series
+from anbexact.tables.frames.reading import frames_read_once, is_frame, is_series
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
 from anbexact.tables.reader import Reader
@@ -267,7 +267,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             given = given._replace(soft=targets[:, order])
             rows = Rows(given._replace(soft=folded[:, order]), codes, folded)
         records = [Record(member) for member in members]
-        with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
+        with abandonable(), heard_once(), frames_read_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(unbalanced)
             folds = make_folds(rows, parts)
             enough = LITTLE if isinstance(self.members, str) else 0.0
