@@ -22,7 +22,14 @@ from anbexact.models.logit.potentials import Floats, Potential, Potentials, netw
 from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
-from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.fit import (
+    RIDGE,
+    SmoothProblem,
+    class_scores,
+    smooth_curvature,
+    smooth_fit,
+    smooth_problem,
+)
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
     Smoothness,
@@ -108,7 +115,8 @@ class SmoothRefit(Refit):
         Raises
         ------
         ValueError
-            If shapes must be monotone, convex or concave: no Gaussian prior contains such conditions.
+            If shapes must be monotone, convex or concave: no Gaussian prior contains such conditions. If classes are
+            ordered.
         """
         if self.constraints.demands:
             raise ValueError(
@@ -116,6 +124,11 @@ class SmoothRefit(Refit):
                 "cannot express: refit without monotone, convex and concave"
             )
         problem = self.problem
+        if problem.scores is not None:
+            raise ValueError(
+                "ordered classes share their shapes, but not the intercept, while a probabilistic program has the "
+                "same contrasts of classes in all terms: refit without ordered_classes"
+            )
         roots = [np.linalg.inv(np.linalg.cholesky(own)).T for own in problem.precisions(self.smoothness.strengths)]
         names = [f"shifts of {', '.join(map(str, term.features))}" for term in problem.terms]
         s = problem.n_classes
@@ -136,8 +149,11 @@ class SmoothRefit(Refit):
     def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the strengths, and a function for the effective degrees of freedom, which can take long."""
         found: dict[str, Any] = {"smoothing": self.smoothness.settings}
+        classes = vocabulary.classes.tolist()
+        if self.constraints.class_order is not None:
+            found["ordered_classes"] = [classes[k] for k in self.constraints.class_order]
         if self.constraints:
-            found["constraints"] = self.constraints.texts(vocabulary.classes.tolist())
+            found["constraints"] = self.constraints.texts(classes)
         if self.proof is not None:
             found["optimality_gap"], found["cost_of_constraints"] = self.proof.gap, self.proof.cost
         return {**found, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
@@ -202,7 +218,8 @@ class SmoothRefit(Refit):
         conditions = mapped(smooth.get("constraints", {"demands": [], "cyclic": [], "flat": []}))
         constraints = ShapeConstraints.from_dict(conditions, names, design.n_classes)
         terms = read_terms(smooth["terms"], names, design, constraints.cyclic)
-        problem = smooth_problem(design, terms, np.zeros(design.weights.shape), number(described["l2"], above=0))
+        base, ridge = np.zeros(design.weights.shape), number(described["l2"], above=0)
+        problem = smooth_problem(design, terms, base, ridge, class_scores(constraints.class_order))
         found = Fit.from_dict(described["fit"], (problem.n_cells, design.n_classes))
         share = number(smooth.get("centre", 0.0))  # files of earlier versions have none
         if not 0 <= share <= 1:
@@ -310,7 +327,9 @@ def smooth_refit(
     effort : Effort, optional
         The limits of the fit; 100 iterations by default.
     constraints : AskedConstraints, optional
-        Conditions on the shapes. The rule chooses strengths without the inequalities among them.
+        Conditions on the shapes. The rule chooses strengths without the inequalities among them. With an order of the
+        classes, ``f_T(x_T, c) = k_c g_T(x_T)`` with the rank k_c of class c for all terms but the intercept, which is
+        the model of adjacent categories (Agresti, *Analysis of Ordinal Categorical Data*, 2010, section 4.1).
     """
     effort = effort or Effort(max_iter=100)
     check_max_iter(effort.max_iter)
@@ -318,10 +337,11 @@ def smooth_refit(
     deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
     vocabulary = network.vocabulary
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
-    asked = (constraints or AskedConstraints()).read(vocabulary, in_order)
+    asked = (AskedConstraints() if constraints is None else constraints).read(vocabulary, in_order)
     own_axes = asked.axes(vocabulary, in_order, network.cut_points)
     terms = smooth_terms(design, vocabulary, in_order, interactions=interactions, axes_of=own_axes, fine=asked.fine)
-    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
+    scores = class_scores(asked.class_order)
+    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores)
     with one_blas_thread():
         start = None
         if isinstance(smooth, str | Smoothness):
