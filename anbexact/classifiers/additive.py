@@ -16,6 +16,7 @@ from anbexact.models.logit.refit import check_max_iter
 from anbexact.models.smooth.refine import INTERVALS, check_intervals
 from anbexact.models.smooth.refit import check_interactions, check_smooth
 from anbexact.models.smooth.shape_constraints import AskedConstraints
+from anbexact.tables.soft_labels import check_soft_weight
 
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
@@ -37,6 +38,7 @@ class AdditiveParameters(TimeLimitParameters):
     flat_beyond: Mapping[Hashable, tuple[float | None, float | None]] | None = None
     ordered_classes: Sequence[Any] | bool | None = None
     max_iter: int = 100
+    soft_weight: float = 1.0
 
 
 @register_object
@@ -101,6 +103,9 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         for every class; see the guide "Ordered classes".
     max_iter : int, default 100
         Maximum number of Newton steps of the refit.
+    soft_weight : float, default 1.0
+        The share of the probabilities ``soft`` in the targets of a fit that has them, as for
+        :class:`~anbexact.RefittedClassifier`.
     time_limit : float, optional
         Time limit of the refit in seconds. When it runs out, the best coefficients found so far are used, with a
         warning. The estimator has its own limit.
@@ -123,6 +128,9 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         The network with the refitted posterior; see :class:`~anbexact.RefittedClassifier`.
     n_iter_ : int
         Iterations of the last fit.
+    fidelity_ : Fidelity or None
+        How closely the predictions for the rows of the fit follow the teacher; see
+        :class:`~anbexact.RefittedClassifier`.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -155,6 +163,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         check_interactions(self.interactions)
         AskedConstraints(self.monotone, self.convex, self.concave, self.cyclic, self.flat_beyond).check()
         check_max_iter(self.max_iter)
+        check_soft_weight(self.soft_weight)
         check_limit("time_limit", self.time_limit)
 
     def _default_estimator(self) -> NetworkClassifier:
@@ -162,7 +171,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
 
         return TANClassifier()
 
-    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> LogitModel:
+    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, **rows: Any) -> LogitModel:
         return smoothed_model(
             network,
             X,
@@ -180,4 +189,6 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
             ordered_classes=self.ordered_classes,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
+            soft_weight=self.soft_weight,
+            **rows,
         )

@@ -7,6 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
+from anbexact._runtime.arrays import Integers
 from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.parameters import parameter_group
 from anbexact.classifiers.pooled import PooledClassifier, PooledParameters
@@ -37,6 +38,7 @@ class AutoParameters(PooledParameters):
     members: str = field(default=AUTO, init=False)
     folds: str = field(default=AUTO, init=False)
     ridge: str = field(default=AUTO, init=False)
+    soft_weight: float = field(default=1.0, init=False)
     time_limit: None = field(default=None, init=False)
 
 
@@ -100,9 +102,9 @@ class AutoClassifier(AutoParameters, PooledClassifier):
         return None if self.time_budget is None else LEARNING * self.time_budget
 
     def _parts(
-        self, columns: list[Column], target: Column, weights: Weights, *, cut: bool
+        self, columns: list[Column], target: Column, weights: Weights, groups: Integers | None, *, cut: bool
     ) -> list[tuple[Weights, Weights]]:
-        parts = super()._parts(columns, target, weights, cut=cut)
+        parts = super()._parts(columns, target, weights, groups, cut=cut)
         return parts[:1] if np.count_nonzero(weights) >= ROWS_FOR_ONE_FOLD else parts
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:

@@ -30,7 +30,7 @@ from anbexact.classifiers.choosing.sample_size import (
     learn_structure,
 )
 from anbexact.classifiers.choosing.table_strengths import Split, chosen_strengths, time_for_structure
-from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
@@ -293,10 +293,11 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
         return partial(learn_structure, table, learner, ess, smoothing, time_limit=getattr(self, "time_limit", None))
 
-    def _learned_again(self, X: Any, y: Any, weights: Any) -> DiscreteClassifier:
+    def _learned_again(self, rows: FitRows) -> DiscreteClassifier:
         if self._choices is None:
-            return super()._learned_again(X, y, weights)
-        return self._with_choices(self._choices, X).fit(X, y, sample_weight=weights)
+            return super()._learned_again(rows)
+        found: DiscreteClassifier = rows.fitted(self._with_choices(self._choices, rows.X))
+        return found
 
     def _with_choices(self, choices: Choices, X: Any) -> Self:
         """Return an unfitted copy of this fitted classifier, whose next fit, to X, makes these choices.

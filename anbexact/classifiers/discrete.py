@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,45 @@ from anbexact._runtime.whole import WholeParameters
 from anbexact.classifiers.deciding import Deciding
 from anbexact.classifiers.documentation import complete_docstring
 from anbexact.classifiers.parameters import named_constructor
+from anbexact.models.fidelity import Fidelity
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.frames.lazy import as_pandas, chosen_columns, parts_of
 from anbexact.tables.labels import read_labels
 from anbexact.tables.reader import Reader
+from anbexact.tables.soft_labels import read_soft
 from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary
 
 if TYPE_CHECKING:
     from anbexact.classifiers.table_classifier import TableClassifier
     from anbexact.models.model import Model
+
+
+class FitRows(NamedTuple):
+    """The rows of a fit.
+
+    Attributes
+    ----------
+    X, y : frame, series
+        Features and classes.
+    weights : (rows,) array
+    soft : (rows, classes) array or None
+        Class probabilities to which refits are fitted, columns in the order of the sorted classes.
+    groups : (rows,) array or None
+        Labels of rows that belong together.
+    """
+
+    X: Any
+    y: Any
+    weights: Any
+    soft: Any = None
+    groups: Any = None
+
+    def fitted(self, estimator: Any, **further: Any) -> Any:
+        """Return an estimator after its fit to the rows; only one that needs groups is told that there are none."""
+        if self.groups is not None:
+            further["groups"] = self.groups
+        return estimator.fit(self.X, self.y, sample_weight=self.weights, **further)
 
 
 class DiscreteClassifier(
@@ -77,7 +106,7 @@ class DiscreteClassifier(
         return self
 
     def _fitted_after(
-        self, learned: Callable[[Any], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
+        self, learned: Callable[[Any], DiscreteClassifier], rows: FitRows, seconds: float
     ) -> DiscreteClassifier:
         """Return a fitted copy of this unfitted classifier.
 
@@ -85,7 +114,7 @@ class DiscreteClassifier(
         ----------
         learned : callable
             Returns a fitted copy of an estimator, the same one for equal estimators.
-        rows : (X, y, weights)
+        rows : FitRows
             The training rows.
         seconds : float
             Time limit, in seconds, of the fit that follows the fit of :meth:`_begun_with`.
@@ -93,7 +122,7 @@ class DiscreteClassifier(
         return learned(self)
 
     def _fitted_again(
-        self, learned: Callable[[DiscreteClassifier], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
+        self, learned: Callable[[DiscreteClassifier], DiscreteClassifier], rows: FitRows, seconds: float
     ) -> DiscreteClassifier:
         """Return a copy of this fitted classifier, fitted to other rows with the values that this one chose.
 
@@ -109,9 +138,9 @@ class DiscreteClassifier(
         """
         return learned(self)
 
-    def _learned_again(self, X: Any, y: Any, weights: Any) -> DiscreteClassifier:
+    def _learned_again(self, rows: FitRows) -> DiscreteClassifier:
         """Return a copy, fitted to other rows with the values that this one chose; see :meth:`_fitted_again`."""
-        return cast(DiscreteClassifier, clone(self).fit(X, y, sample_weight=weights))
+        return cast(DiscreteClassifier, rows.fitted(clone(self)))
 
     def _ended_by(self, seconds: float) -> bool:
         """Whether the fit was ended by ``seconds``, the limit of :meth:`_fitted_after`, not by a limit of its own."""
@@ -278,6 +307,34 @@ class DiscreteClassifier(
         """
         check_is_fitted(self)
         return self.model_.sample(n, evidence, random_state=random_state, missing=missing, reader=self.reader_)
+
+    def fidelity(self, X: Any, soft: Any, sample_weight: Any = None) -> Fidelity:
+        """Return how closely the predictions follow a teacher: the class probabilities that another classifier gives.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``.
+        soft : frame or (rows, classes) array
+            The teacher's probabilities. The columns of a frame are named after the classes, in any order; those of
+            an array are in the order of ``classes_``.
+        sample_weight : (rows,) array, optional
+            Weights of the rows.
+
+        Returns
+        -------
+        Fidelity
+            ``divergence``, the mean Kullback–Leibler divergence from the teacher in nats per row, and ``agreement``,
+            the share of the rows in which both have the same most probable class.
+
+        Raises
+        ------
+        ValueError
+            For probabilities that :func:`~anbexact.tables.soft_labels.read_soft` refuses.
+        """
+        logs = self.predict_log_proba(X)
+        weights = check_weights(sample_weight, len(logs))
+        return Fidelity.of(logs, read_soft(soft, self.classes_.tolist(), weights), weights)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class unknown to ``fit`` count as errors, with a warning."""

@@ -74,7 +74,7 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         with later_corrected() if self.l2 is not None else nullcontext():
             return super()._learn_model(read)
 
-    def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _refit(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> None:
         if self.l2 is None:
             return
         if open_pairs := obstacles(self.structure_):
@@ -84,7 +84,7 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
                 f"refitted posterior: {a!r} and {b!r}, both parents of {child!r}, are not adjacent. Add an arc "
                 "between them to parents, or use RefittedClassifier, which does not need such a network"
             )
-        model = refitted_model(self, X, y, sample_weight, l2=self.l2)
+        model = refitted_model(self, X, y, sample_weight, l2=self.l2, groups=groups)
         tables, dropped = model.to_classifier().conditional_tables_, self.dropped_
         self.set_model(replace(self.model_.discrete(), tables=tables, counts=None, estimation=None))
         self.dropped_ = dropped

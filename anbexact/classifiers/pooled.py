@@ -17,7 +17,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.advice import heard_once
-from anbexact._runtime.arrays import Floats
+from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import progress_of
@@ -25,7 +25,7 @@ from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
-from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.pooling.learning import (
@@ -35,6 +35,7 @@ from anbexact.classifiers.pooling.learning import (
     POOLED,
     Fold,
     Record,
+    Rows,
     held_out_logs,
     known_labels,
     learn_members,
@@ -44,16 +45,19 @@ from anbexact.classifiers.pooling.learning import (
 )
 from anbexact.classifiers.pooling.members import AUTO, Member, automatic_members, named_members
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.models.fidelity import Fidelity
 from anbexact.models.pool.pool import Pool, PoolMember
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, shares
 from anbexact.tables.cuts.continuous import continuous_columns
-from anbexact.tables.folds import frame_folds
+from anbexact.tables.folds import frame_folds, mean_of_equal_rows, read_groups
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.dummies import find_dummies, fold
+from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.frames.reading import frames_read_once, is_frame, is_series, is_sparse
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
 from anbexact.tables.reader import Reader
+from anbexact.tables.soft_labels import check_soft_weight, mixed_with_labels, read_soft
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.text_columns import as_meant
 from anbexact.tables.training import record_columns
@@ -82,6 +86,7 @@ class PooledParameters(TimeLimitParameters, TableParameters):
     members: Any = field(default=AUTO, kw_only=False)
     folds: int | str = AUTO
     ridge: float | str = AUTO
+    soft_weight: float = 1.0
 
 
 @register_classifier(
@@ -118,6 +123,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
         approximation. Infinity: equal weights, without folds.
+    soft_weight : float, default 1.0
+        The share of the probabilities ``soft`` in the targets of a fit that has them, as for
+        :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.
     time_limit : float, optional
         Total time limit in seconds. A fit is not started if, judging by the fits so far, it would not end in time,
         and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members
@@ -161,6 +169,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         Names and states of all variables, on these common states.
     cut_points_ : dict
         Cut points of every column that was discretised: the cut points of all members together.
+    fidelity_ : Fidelity or None
+        How closely the predictions for the rows of the fit follow the teacher: ``divergence``, in nats per row, and
+        ``agreement``; None after a fit to labels alone. :meth:`fidelity` compares other rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -189,17 +200,26 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     ridge_: float
     _considered: dict[Hashable, list[Any]]
     common_: FixedStructureClassifier | None
+    fidelity_: Fidelity | None
     _automatic = staticmethod(automatic_members)
     """The function that returns the members of ``"auto"``."""
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
         """Learn the members from all rows, and again in folds for their weights.
 
         Parameters
         ----------
         X, y, sample_weight
             As for the members' ``fit``.
+        soft : frame or (rows, classes) array, optional
+            Class probabilities of the rows, such as those of another classifier, the teacher, for rows that it did
+            not learn from; see :meth:`RefittedClassifier.fit <anbexact.RefittedClassifier.fit>`. Members that are
+            refits are fitted to them, and so are the weights of all members: they maximise
+            ``Σ_t v_t Σ_c r_tc ln P(c | x_t)`` over held-out rows. Networks are learned from the classes alone.
+        groups : (rows,) array, optional
+            Labels of rows that belong together: the folds for the weights, and those for what members choose, hold
+            out whole groups. See the guide "Repeated and grouped rows".
 
         Returns
         -------
@@ -221,11 +241,11 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         self.check_parameters()
         deadline = Deadline(self._seconds)
         columns = record_columns(self, X, y)
-        given = check_weights(sample_weight, len(columns[0]))
-        target = read_target(y, columns, given)
-        refuse_missing_class(target, given)
+        unbalanced = check_weights(sample_weight, len(columns[0]))
+        target = read_target(y, columns, unbalanced)
+        refuse_missing_class(target, unbalanced)
         declared = (self.categories or {}).get(target.name, ())
-        weights = apply_class_weight(self.class_weight, target, given, declared)
+        weights = apply_class_weight(self.class_weight, target, unbalanced, declared)
         if self.fold_dummies and hasattr(self, "feature_names_in_"):  # the members warn of them
             columns = fold(columns, find_dummies(columns, weights > 0, target.name, self.categories or {}))
         X, y = _indexable(X), _indexable(y)
@@ -233,24 +253,40 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
         members = self._chosen(len(columns), target, weights, cut=cut)
         labels = known_labels(target, weights, [member.estimator for member in members])
-        parts = [] if self._equal else self._parts(columns, target, weights, cut=cut)
+        together = read_groups(groups, len(weights), weights)
+        parts = [] if self._equal else self._parts(columns, target, weights, together, cut=cut)
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
+        codes = codes[target.coded[0]].astype(np.intp)
+        given = FitRows(X, y, weights, groups=together)
+        rows = Rows(given, codes, None)
+        teacher = None
+        if soft is not None:
+            order = sorted_positions(labels)
+            teacher = read_soft(soft, [labels[k] for k in order], weights)
+            targets = np.empty(teacher.shape)
+            targets[:, order] = teacher
+            targets = mixed_with_labels(targets, codes, check_soft_weight(self.soft_weight))
+            # a fold has the weight of equal rows in the first of them
+            folded = targets if together is not None else mean_of_equal_rows(targets, columns, target, weights)
+            given = given._replace(soft=targets[:, order])
+            rows = Rows(given._replace(soft=folded[:, order]), codes, folded)
         records = [Record(member) for member in members]
         with abandonable(), heard_once(), frames_read_once(), refused_without_memory("fitting the pool"):
-            advise_on_weights(given)
-            folds = make_folds(X, y, codes[target.coded[0]], parts)
+            advise_on_weights(unbalanced)
+            folds = make_folds(rows, parts)
             enough = LITTLE if isinstance(self.members, str) else 0.0
-            rows = X, y, weights
-            learn_members(records, rows, folds, labels, deadline, progress_of(self.verbose), enough)
-            self._weigh(records, folds, rows, labels)
+            learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), enough)
+            self._weigh(records, folds, given, labels)
+            if teacher is not None:
+                self.fidelity_ = Fidelity.of(self.predict_log_proba(X), teacher, weights)
         self._tell(records)
         return self
 
     def _parts(
-        self, columns: list[Column], target: Column, weights: Weights, *, cut: bool
+        self, columns: list[Column], target: Column, weights: Weights, groups: Integers | None, *, cut: bool
     ) -> list[tuple[Weights, Weights]]:
         """Return the weights of the rows that are learned from, and of those held out, in every fold."""
-        return frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
+        return frame_folds(columns, target, weights, self._n_folds(weights, cut=cut), groups)
 
     def _n_folds(self, weights: Weights, *, cut: bool) -> int:
         """Return the number of folds for rows of these weights; ``cut`` says whether columns are cut."""
@@ -278,9 +314,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_rows = int(np.count_nonzero(weights))
         return self._automatic(n_features, n_classes, n_rows, settings, cut=cut)
 
-    def _weigh(
-        self, records: list[Record], folds: list[Fold], rows: tuple[Any, Any, Weights], labels: list[Any]
-    ) -> None:
+    def _weigh(self, records: list[Record], folds: list[Fold], rows: FitRows, labels: list[Any]) -> None:
         """Fit the weights of the members, and keep those of positive weight."""
         learned = [record for record in records if not record.outcome]
         ready = [record for record in learned if len(record.logs) == len(folds)]
@@ -311,15 +345,13 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         """Return the members that are weighted; the others are left out because these suffice."""
         return records
 
-    def _common(
-        self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
-    ) -> FixedStructureClassifier | None:
+    def _common(self, fitted: Sequence[DiscreteClassifier], rows: FitRows) -> FixedStructureClassifier | None:
         """Return a naive Bayes on the common states of the members; None if there are no such states."""
         from anbexact.classifiers.pooling.common_states import common_network
         from anbexact.models.coding import DifferentCodingsError
 
         try:
-            return common_network(fitted, rows)
+            return common_network(fitted, rows[:3])
         except DifferentCodingsError:
             return None
 
@@ -351,6 +383,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         if not number and not (isinstance(ridge, str) and ridge == AUTO):
             raise ValueError(f"ridge must be 'auto' or a number above 0, not {self.ridge!r}")
         check_limit("time_limit", self.time_limit)
+        check_soft_weight(self.soft_weight)
         check_class_weight(self.class_weight)
         thread_count(self.n_jobs)
         if isinstance(self.members, str) and self.members == AUTO:
@@ -376,6 +409,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         found: PoolWeights,
         members: pd.DataFrame,
         common: FixedStructureClassifier | None,
+        fidelity: Fidelity | None = None,
     ) -> Self:
         """Store fitted members with their weights.
 
@@ -389,6 +423,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             As ``members_``.
         common : FixedStructureClassifier or None
             As ``common_``.
+        fidelity : Fidelity, optional
+            As ``fidelity_``.
 
         Returns
         -------
@@ -397,7 +433,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         self.estimators_ = estimators
         self.weights_, self.biases_, self.ridge_ = found.weights, found.biases, found.ridge
         self._considered, self.common_ = members.reset_index().to_dict(orient="list"), common
-        self.classes_ = estimators[0][1].classes_
+        self.classes_, self.fidelity_ = estimators[0][1].classes_, fidelity
         return self
 
     @property
@@ -414,7 +450,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             for w, (name, own) in zip(self.weights_, self.estimators_, strict=True)
         )
         common = None if self.common_ is None else self.common_.origin()
-        return Pool(members=members, biases=self.biases_, ridge=self.ridge_, common=common)
+        return Pool(members=members, biases=self.biases_, ridge=self.ridge_, common=common, fidelity=self.fidelity_)
 
     def _threads(self) -> int | None:
         """Return None: every member has its own number of threads."""

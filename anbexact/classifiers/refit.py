@@ -25,12 +25,12 @@ def refitted_model(
     sample_weight: Any,
     *,
     l2: float | str,
-    max_iter: int = 500,
-    time_limit: float | None = None,
+    **how: Any,
 ) -> LogitModel:
     """Return the logistic regression of a network that was fitted to these rows, refitted to them.
 
-    Warnings about the rows were given when the network was fitted and are not repeated.
+    ``how`` are parameters of :meth:`anbexact.adapters.LogitModel.refit`. Warnings about the rows were given when the
+    network was fitted and are not repeated.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def refitted_model(
             + " set l2 to a number, such as 10"
         )
     sample_weight = _of_labelled(network, y, sample_weight)
-    model = _refit(network.to_logit(), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
+    model = _refit(network.to_logit(), X, y, sample_weight, l2=l2, **how)
     compare_refit(model.refitted)
     return model
 

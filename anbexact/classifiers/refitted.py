@@ -20,15 +20,17 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.choosing.frequencies import later_corrected
-from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
+from anbexact.models.fidelity import Fidelity
 from anbexact.models.logit.refit import check_l2, check_max_iter
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.structure import Structure
 from anbexact.tables.reader import Reader
+from anbexact.tables.soft_labels import check_soft_weight
 
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
@@ -41,6 +43,7 @@ class RefittedParameters(TimeLimitParameters):
     estimator: Any = field(default=None, kw_only=False)
     l2: float | str = "auto"
     max_iter: int = 500
+    soft_weight: float = 1.0
 
 
 @register_object
@@ -66,6 +69,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         the classes are separable.
     max_iter : int, default 500
         Maximum number of iterations of the refit.
+    soft_weight : float, default 1.0
+        The share λ of the probabilities ``soft`` in the targets of a fit that has them, from 0 to 1: a row of class y
+        has the target ``(1 - λ) e_y + λ q``, where e_y is 1 for its class and 0 for others.
     time_limit : float, optional
         Time limit of the refit in seconds. When it runs out, the best coefficients found so far are used, with a
         warning. The estimator has its own limit.
@@ -89,6 +95,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         ``logit_`` is not ``equivalent`` to its network, such a network may not exist, and this raises ValueError.
     n_iter_ : int
         Iterations of the refit.
+    fidelity_ : Fidelity or None
+        How closely the predictions for the rows of the fit follow the teacher: ``divergence``, in nats per row, and
+        ``agreement``; None after a fit to labels alone. :meth:`fidelity` compares other rows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -117,13 +126,25 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     logit_: LogitModel
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
         """Learn the network, and refit it.
 
         Parameters
         ----------
         X, y, sample_weight
             As for the estimator's ``fit``.
+        soft : frame or (rows, classes) array, optional
+            Class probabilities q of the rows, such as those that another classifier, the teacher, predicts for rows
+            that it did not learn from. The refit is fitted to them: it maximises
+            ``Σ_t w_t Σ_c r_tc ln P(c | x_t)``, less its prior or penalty, where r_t is the target that
+            ``soft_weight`` mixes from q_t and the class of the row. Cut points, arcs and the network's tables are
+            learned from the classes alone. The columns of a frame are named after the classes, in any order; those
+            of an array are in the order of the sorted classes, as in the teacher's ``predict_proba``. See the guide
+            "Explain a boosting model by one readable model".
+        groups : (rows,) array, optional
+            Labels of rows that belong together: whatever is chosen by cross-validation, such as the strength of a
+            prior or penalty, is chosen such that every fold holds out whole groups. See the guide "Repeated and
+            grouped rows".
 
         Returns
         -------
@@ -134,8 +155,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         TypeError
             If ``estimator`` is not a network of this package, or for input that is not suitable for training.
         ValueError
-            For an invalid parameter, for input that is not suitable for training, or if a table of the network
-            contains a zero.
+            For an invalid parameter, for input that is not suitable for training, if a table of the network contains
+            a zero, or for probabilities that are not those of the classes: the message names the row.
 
         Warns
         -----
@@ -144,14 +165,15 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             coefficients that diverge.
         """
         self.check_parameters()
-        network = self._learned(X, y, sample_weight)
+        network = self._learned(FitRows(X, y, sample_weight, groups=groups))
         with refused_without_memory("refitting the network"):
-            return self.set_refitted(network, self._refit(network, X, y, sample_weight))
+            return self.set_refitted(network, self._refit(network, X, y, sample_weight, soft=soft, groups=groups))
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
         check_l2(self.l2)
         check_max_iter(self.max_iter)
+        check_soft_weight(self.soft_weight)
         check_limit("time_limit", self.time_limit)
 
     @all_or_nothing
@@ -175,15 +197,13 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """Return the unfitted network that is learned first: ``estimator``, or the default that None means."""
         return self._default_estimator() if self.estimator is None else self.estimator
 
-    def _fitted_after(
-        self, learned: Callable[[Any], DiscreteClassifier], rows: tuple[Any, Any, Any], seconds: float
-    ) -> Self:
+    def _fitted_after(self, learned: Callable[[Any], DiscreteClassifier], rows: FitRows, seconds: float) -> Self:
         return self._refitted_after(learned(self._begun_with()), {}, rows, seconds)
 
     def _fitted_again(
         self,
         learned: Callable[[DiscreteClassifier], DiscreteClassifier],
-        rows: tuple[Any, Any, Any],
+        rows: FitRows,
         seconds: float,
     ) -> Self:
         refitted = self.logit_.refitted
@@ -191,17 +211,16 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         return self._refitted_after(learned(self.estimator_), chosen, rows, seconds)
 
     def _refitted_after(
-        self, network: DiscreteClassifier, chosen: dict[str, Any], rows: tuple[Any, Any, Any], seconds: float
+        self, network: DiscreteClassifier, chosen: dict[str, Any], rows: FitRows, seconds: float
     ) -> Self:
         """Return a copy that refits a fitted network to its rows, with the values of some parameters ``chosen``."""
         # Several members may share the network, so the copy gets it fitted and frozen, and only refits it. Then, the
         # copy gets back its own parameters.
-        X, y, weights = rows
         own = inf if self.time_limit is None else self.time_limit
         given = self.get_params(deep=False)
         copy: Self = clone(self).set_params(estimator=FrozenEstimator(network), **chosen)
         copy.time_limit = None if min(seconds, own) == inf else min(seconds, own)
-        copy.fit(X, y, sample_weight=weights)
+        rows.fitted(copy, soft=rows.soft)
         copy.set_params(**{name: given[name] for name in chosen})
         copy.time_limit = self.time_limit
         copy.estimator = None if self.estimator is None else clone(self.estimator)
@@ -219,13 +238,24 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """Return the default network of ``estimator=None``."""
         return FANClassifier(ess="auto")
 
-    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> LogitModel:
-        """Return the refitted logistic regression of a network that was fitted to these rows."""
+    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, **rows: Any) -> LogitModel:
+        """Return the refitted logistic regression of a network that was fitted to these rows.
+
+        ``rows`` are further arguments of ``fit`` about the rows.
+        """
         return refitted_model(
-            network, X, y, sample_weight, l2=self.l2, max_iter=self.max_iter, time_limit=self.time_limit
+            network,
+            X,
+            y,
+            sample_weight,
+            l2=self.l2,
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+            soft_weight=self.soft_weight,
+            **rows,
         )
 
-    def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
+    def _learned(self, rows: FitRows) -> NetworkClassifier:
         """Return the fitted network that will be refitted."""
         estimator = self._begun_with()
         frozen = isinstance(estimator, FrozenEstimator)
@@ -240,7 +270,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
             already: NetworkClassifier = network
             return already
         with later_corrected():
-            learned: NetworkClassifier = clone(network).fit(X, y, sample_weight=sample_weight)
+            learned: NetworkClassifier = rows.fitted(clone(network))
         return learned
 
     @all_or_nothing
@@ -311,6 +341,12 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
                 "refit a NaiveBayesClassifier, a TANClassifier or a FANClassifier, whose refit always has a network"
             )
         return model.to_classifier()
+
+    @property
+    def fidelity_(self) -> Fidelity | None:
+        """How closely the predictions for the rows of the fit follow the teacher, if there was one."""
+        refitted = self.to_logit().refitted
+        return None if refitted is None else refitted.fidelity
 
     @property
     def structure_(self) -> Structure:

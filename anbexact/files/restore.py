@@ -18,6 +18,7 @@ from anbexact.classifiers.pooling.learning import MEMBER_COLUMNS
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.files.describe import saved_classifiers
 from anbexact.models.em.record import EMRecord
+from anbexact.models.fidelity import Fidelity
 from anbexact.models.logit.model import LogitModel
 from anbexact.models.pool.weights import PoolWeights
 from anbexact.tables.cuts import Cuts
@@ -85,7 +86,7 @@ def _restore_pool(document: Mapping[str, Any], estimator: type[Any]) -> Any:
     classifier.n_features_in_ = first.n_features_in_
     if hasattr(first, "feature_names_in_"):
         classifier.feature_names_in_ = first.feature_names_in_
-    return classifier.set_pool(estimators, weights, members, common)
+    return classifier.set_pool(estimators, weights, members, common, Fidelity.from_dict(document))
 
 
 def _restore_refitted(document: Mapping[str, Any], estimator: type[Any]) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from anbexact.tables.missing import (
 )
 from anbexact.tables.row_codes import RowCodes, coded_rows, row_groups, totals, usable_rows
 from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary, group_names, missing_label
+
+if TYPE_CHECKING:
+    from anbexact.tables.folds import Folding
 
 Weights = npt.NDArray[np.float64]
 DENSE_CELLS_PER_ROW = 8
@@ -42,12 +45,15 @@ class DiscreteTable:
         Positive total weight of each distinct row.
     n_rows : int
         Number of rows of positive weight from which the table was made (without those left out for missing cells).
+    folding : Folding or None
+        The groups of rows that folds keep together; None if there are none.
     """
 
     vocabulary: Vocabulary
     codes: CodeArray
     weights: Weights
     n_rows: int
+    folding: Folding | None = None
 
     @classmethod
     def from_frame(
@@ -239,6 +245,36 @@ def table_from_columns(
 ) -> DiscreteTable:
     """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
 
+    If equal rows were merged before, ``repeats`` is the number of rows that each row represents. The other arguments
+    are those of :func:`rows_from_columns`.
+    """
+    rows = rows_from_columns(
+        columns,
+        target,
+        weights,
+        categories=categories,
+        groups=groups,
+        handle_missing=handle_missing,
+        measured=measured,
+        repeats=repeats,
+    )
+    table = merged_table(rows)
+    return table if repeats is None else replace(table, n_rows=int(repeats[rows.places].sum()))
+
+
+def rows_from_columns(
+    columns: Sequence[Column],
+    target: Column | None,
+    weights: Weights,
+    *,
+    categories: Categories = None,
+    groups: Mapping[Hashable, Groups] | None = None,
+    handle_missing: str = "auto",
+    measured: Collection[Hashable] = (),
+    repeats: npt.NDArray[np.int64] | None = None,
+) -> RowCodes:
+    """Return the rows of columns that are all discrete as codes of their states.
+
     If a column has ``groups``, these are its states. In the columns ``measured``, a missing cell cannot be a state of
     its own. If equal rows were merged before, ``repeats`` is the number of rows that each row represents. In
     rows without a class, the class has a state for missing cells, unless the caller refuses such rows.
@@ -265,8 +301,7 @@ def table_from_columns(
     dummies = {column.name: column.dummies for column in columns if column.dummies}
     vocabulary = Vocabulary(states, class_name, quantities, groups, own, records, dummies)
     advice = "declare it in categories= too, or leave out such rows"
-    table = merged_table(coded_rows(vocabulary, all_columns, weights, rows, handle_missing, advice))
-    return table if repeats is None else replace(table, n_rows=int(repeats[rows].sum()))
+    return coded_rows(vocabulary, all_columns, weights, rows, handle_missing, advice)
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from anbexact._runtime.arrays import Integers
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import as_states, fit_cut_points, fit_groups
+from anbexact.tables.folds import in_groups, read_groups
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.dummies import find_dummies, fold, report_dummies, warn_of_unnamed_dummies
 from anbexact.tables.frames.lazy import is_lazy
@@ -26,6 +28,8 @@ from anbexact.tables.table import (
     Weights,
     check_declared,
     check_weights,
+    merged_table,
+    rows_from_columns,
     table_from_columns,
 )
 from anbexact.tables.text_columns import read_texts
@@ -113,6 +117,8 @@ class TrainingColumns:
         The columns that are left out because they look like identifiers, each with the reason.
     missing_class : {"error", "em"}
         The treatment of rows without a class.
+    row_groups : (rows,) int64 array or None
+        The group of every row, which folds keep together.
     """
 
     columns: list[Column]
@@ -123,6 +129,7 @@ class TrainingColumns:
     handle_missing: str
     dropped: Mapping[Hashable, str]
     missing_class: str = "error"
+    row_groups: Integers | None = None
 
     @property
     def completes(self) -> bool:
@@ -156,7 +163,7 @@ class TrainingColumns:
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
         """Return the table with columns cut as given; in those ``measured``, a missing cell cannot be a state."""
         refuse_missing_class(self.target, self.weights)
-        return table_from_columns(
+        rows = rows_from_columns(
             as_states(self.columns, self.weights, cut_points, self.groups),
             self.target,
             self.weights,
@@ -165,6 +172,8 @@ class TrainingColumns:
             handle_missing=self.handle_missing,
             measured=measured,
         )
+        table = merged_table(rows)
+        return table if self.row_groups is None else in_groups(table, rows, self.row_groups)
 
     def discretised(self, discretizer: Any) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
         """Return the table with its continuous columns cut, and the cut points.
@@ -196,13 +205,19 @@ def training_columns(
     *,
     undropped: Collection[Hashable] = (),
     unfolded: Collection[Hashable] = (),
+    row_groups: Any = None,
 ) -> TrainingColumns:
     """Read the training data as the estimator's parameters say.
 
     Names and width of X are recorded on the estimator; ``classes`` are declared states of the class. The columns
     ``undropped`` are kept even if they look like identifiers, and ``unfolded`` even if they look one-hot coded.
+    ``row_groups`` are labels of rows that folds keep together.
     """
     if is_lazy(X):
+        if row_groups is not None:
+            raise ValueError(
+                "groups needs the rows one by one, but those of a lazy frame are counted: collect it first"
+            )
         from anbexact.tables.counted.learning import counted_columns
 
         return counted_columns(estimator, X, y, sample_weight, classes, undropped)
@@ -225,6 +240,12 @@ def training_columns(
     columns = [column.exactly(weights > 0) for column in columns]
     groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
     missing_class = getattr(estimator, "missing_class", "error")
+    together = read_groups(row_groups, len(weights), weights)
+    if together is not None and EM in (estimator.handle_missing, missing_class):
+        raise ValueError(
+            "groups cannot be combined with handle_missing='em' or missing_class='em', whose rows are completed with "
+            "several classes or states each: use handle_missing='own_state', or leave groups out"
+        )
     return TrainingColumns(
-        columns, target, weights, categories, groups, estimator.handle_missing, dropped, missing_class
+        columns, target, weights, categories, groups, estimator.handle_missing, dropped, missing_class, together
     )

@@ -11,8 +11,8 @@ from sources import SOURCES, nodes, strings
 FOREIGN = {
     "pandas": "NaT chunksize",
     "pyarrow": "iter_batches",
-    "sklearn": "CalibratedClassifierCV GridSearchCV IterativeImputer TunedThresholdClassifierCV cross_val_score "
-    "fit_prior",
+    "sklearn": "CalibratedClassifierCV GridSearchCV GroupKFold IterativeImputer StratifiedGroupKFold "
+    "TunedThresholdClassifierCV cross_val_score fit_prior",
     "polars, ray": "scan_parquet register_ray",
     "numba": "NUMBA_CACHE_DIR",
     "pgmpy": "BayesianEstimator CausalInference HillClimbSearch NaiveBayes TreeSearch equivalent_sample_size "

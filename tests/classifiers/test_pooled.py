@@ -22,7 +22,8 @@ from anbexact import (
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
-from anbexact.classifiers.pooling.learning import OUT_OF_TIME, Record, learn_members, make_folds
+from anbexact.classifiers.discrete import FitRows
+from anbexact.classifiers.pooling.learning import OUT_OF_TIME, Record, Rows, learn_members, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
@@ -172,7 +173,7 @@ class TestFit:
         weights = (np.arange(3000) < n_rows) * 1.0  # rows beyond do not count
         asked = []
         original = pooled.frame_folds
-        monkeypatch.setattr(pooled, "frame_folds", lambda *given: asked.append(given[-1]) or original(*given))
+        monkeypatch.setattr(pooled, "frame_folds", lambda *given: asked.append(given[3]) or original(*given))
         PooledClassifier([NaiveBayesClassifier(ess=1.0)], folds=folds).fit(X, y, weights)
         assert asked == [learned]
 
@@ -461,9 +462,10 @@ class TestFit:
         X, y = frames()
         columns, ones = read_columns(X), np.ones(len(y))
         target = read_target(y, columns, ones)
-        folds = make_folds(X, y, target.coded[0], frame_folds(columns, target, ones, 3))
+        rows = Rows(FitRows(X, y, ones), target.coded[0], None)
+        folds = make_folds(rows, frame_folds(columns, target, ones, 3))
         records = [Record(Member(name, model)) for name, model in TWO]
-        learn_members(records, (X, y, ones), folds, list(target.coded[1]), Deadline(), progress, enough)
+        learn_members(records, rows.given, folds, list(target.coded[1]), Deadline(), progress, enough)
         return records
 
     @pytest.mark.parametrize(("share", "needed"), [(0.999, 2), (1.001, 1)])

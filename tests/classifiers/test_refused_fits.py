@@ -277,7 +277,7 @@ def test_a_search_that_is_too_large(model):
 @pytest.mark.parametrize("model", [RefittedClassifier, AdditiveClassifier])
 def test_a_refit_that_fails(model, monkeypatch):
     fitted = model(NaiveBayesClassifier()).fit(*rows(0))
-    monkeypatch.setattr(model, "_refit", lambda *_: 1 / 0)
+    monkeypatch.setattr(model, "_refit", lambda *_, **__: 1 / 0)
     unchanged(fitted, lambda: fitted.fit(*reversed_rows(1)), ZeroDivisionError)
 
 

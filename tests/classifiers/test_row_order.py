@@ -52,7 +52,7 @@ CALLS = {
     "posterior": lambda model, X: posterior(model, ["vote"], X),
     "most_probable_explanations": lambda model, X: most_probable_explanations(model, X).log_joint,
 }
-NOT_BY_ROW = {"fit", "partial_fit", "score", "drift", "explain_global", "adjust_class_prior", "to_logit"}
+NOT_BY_ROW = {"fit", "partial_fit", "score", "fidelity", "drift", "explain_global", "adjust_class_prior", "to_logit"}
 """Methods that take rows, and return nothing for each of them."""
 HIDDEN = {"next_question", "posterior", "most_probable_explanations"}
 """Those that ask about cells that are missing."""

@@ -190,4 +190,5 @@ def _repeating(table: DiscreteTable) -> str:
 def _thinned(table: DiscreteTable) -> DiscreteTable:
     """Return at most `MOST_ROWS_COMPARED` rows of a table, evenly spaced."""
     places = np.linspace(0, len(table.weights) - 1, min(len(table.weights), MOST_ROWS_COMPARED)).astype(np.int64)
-    return replace(table, codes=np.asfortranarray(table.codes[places]), weights=table.weights[places])
+    codes = np.asfortranarray(table.codes[places])
+    return replace(table, codes=codes, weights=table.weights[places], folding=None)

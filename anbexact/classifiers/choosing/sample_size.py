@@ -193,6 +193,9 @@ def learn_structure(
     that are held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables,
     and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
+    If the rows of the table are in groups, the same is done with any number of rows: a row could be predicted too
+    well from others of its group.
+
     If rows are then predicted worse than by the frequencies of the classes, the tables are smoothed beyond the total
     weight if this predicts better (:func:`~anbexact.models.parameters.smoothing.second_smoothing`).
 
@@ -224,7 +227,7 @@ def learn_structure(
         return Learned(structure, ess, ess if smoothing is None else smoothing, learner.search)
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
-    few = learner.validates and table.weight_sum < FEW_ROWS
+    few = learner.validates and (table.weight_sum < FEW_ROWS or table.folding is not None)
     folds = learner.validation.split(table, FOLDS) if few else ()
     separate, learner = learner, learner.shared(table, folds)
     search = learner.compared[0] if few else learner.search

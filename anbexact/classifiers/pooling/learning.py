@@ -20,7 +20,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
 from anbexact._runtime.units import human_seconds
-from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.pooling.members import Member
 from anbexact.classifiers.pooling.shared_fits import SharedFits, network_key
 from anbexact.models.pool.weights import LEAST_LOG, HeldOutLogs, PoolWeights, finite_logs, fit_pool, fit_weights
@@ -28,8 +28,6 @@ from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.table import Weights
 
-Frames = tuple[Any, Any]
-"""Features and classes, as ``fit`` takes them."""
 MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
 """Columns of ``members_``: what is known about every member that was considered."""
 OUT_OF_TIME = "out of time"
@@ -91,7 +89,7 @@ class Record:
             model = fold.fits.fitted_again(self.fitted, seconds)
             in_time = not model._ended_by(seconds)
             if in_time:
-                self.logs.append(log_posteriors(model, fold.held_out.frames[0], labels))
+                self.logs.append(log_posteriors(model, fold.held_out.given.X, labels))
         took = time.perf_counter() - began
         self.seconds, self.longest = self.seconds + took, max(self.longest, took)
         return in_time
@@ -99,17 +97,38 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a frame with their weights, and their classes as codes of labels."""
+    """The rows of a fit, their classes as codes of labels, and their target probabilities in the order of labels."""
 
-    frames: Frames
-    weights: Weights
+    given: FitRows
     codes: npt.NDArray[np.intp]
+    targets: Floats | None
+
+    @property
+    def weights(self) -> Weights:
+        """The weights of the rows."""
+        found: Weights = self.given.weights
+        return found
 
     def chosen(self, weights: Weights) -> Rows:
         """Return the rows of positive weight."""
         kept = np.flatnonzero(weights > 0)
-        X, y = (_safe_indexing(part, kept) for part in self.frames)
-        return Rows((X, y), weights[kept], self.codes[kept])
+        X, y = (_safe_indexing(part, kept) for part in self.given[:2])
+        soft = None if self.given.soft is None else self.given.soft[kept]
+        targets = None if self.targets is None else self.targets[kept]
+        groups = None if self.given.groups is None else self.given.groups[kept]
+        if groups is not None and len(np.unique(groups)) < 2:  # nothing can be held out then
+            groups = None
+        return Rows(FitRows(X, y, weights[kept], soft, groups), self.codes[kept], targets)
+
+    def with_logs(self, logs: Floats) -> HeldOutLogs:
+        """Return predictions for the rows, the first axis of ``logs``, with the weight of every class that counts.
+
+        A row whose target is a probability counts once for every class of positive probability.
+        """
+        if self.targets is None:
+            return HeldOutLogs(logs, self.codes, self.weights)
+        row, codes = np.nonzero(self.targets)
+        return HeldOutLogs(logs[row], codes.astype(np.intp), self.weights[row] * self.targets[row, codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,19 +149,14 @@ def known_labels(target: Column, weights: Weights, estimators: Sequence[Discrete
     return list(dict.fromkeys([*occurring, *map(native, declared)]))
 
 
-def make_folds(X: Any, y: Any, codes: npt.NDArray[np.intp], parts: Sequence[tuple[Weights, Weights]]) -> list[Fold]:
-    """Return folds of the rows of frames; ``parts`` are the weights of both sides."""
-    rows = Rows((X, y), np.zeros(0), codes.astype(np.intp))
-    found = []
-    for learned, held in parts:
-        training = rows.chosen(learned)
-        found.append(Fold(SharedFits(*training.frames, training.weights), rows.chosen(held)))
-    return found
+def make_folds(rows: Rows, parts: Sequence[tuple[Weights, Weights]]) -> list[Fold]:
+    """Return folds of rows; ``parts`` are the weights of both sides."""
+    return [Fold(SharedFits(*rows.chosen(learned).given), rows.chosen(held)) for learned, held in parts]
 
 
 def learn_members(
     records: Sequence[Record],
-    rows: tuple[Any, Any, Weights],
+    rows: FitRows,
     folds: Sequence[Fold],
     labels: Sequence[Any],
     deadline: Deadline,
@@ -161,7 +175,7 @@ def learn_members(
     ----------
     records : sequence of Record
         The members, the most promising first; the records are changed in place.
-    rows : (X, y, weights)
+    rows : FitRows
         All rows.
     folds : sequence of Fold
     labels : sequence
@@ -182,7 +196,7 @@ def learn_members(
 
 def _learn_in_turn(
     records: Sequence[Record],
-    rows: tuple[Any, Any, Weights],
+    rows: FitRows,
     folds: Sequence[Fold],
     labels: Sequence[Any],
     deadline: Deadline,
@@ -265,7 +279,7 @@ def _groups(records: Sequence[Record]) -> list[list[int]]:
 
 def _learn_on_workers(
     records: Sequence[Record],
-    rows: tuple[Any, Any, Weights],
+    rows: FitRows,
     folds: Sequence[Fold],
     labels: Sequence[Any],
     progress: Progress | None,
@@ -343,13 +357,13 @@ def _held_out_by_group(
     fold = folds[k]
 
     def logs_of(place: int) -> Floats:
-        return log_posteriors(fold.fits.fitted_again(members[place]), fold.held_out.frames[0], labels)
+        return log_posteriors(fold.fits.fitted_again(members[place]), fold.held_out.given.X, labels)
 
     return [_attempted(partial(logs_of, place)) for place in group]
 
 
 def _fitted_group(
-    shared: tuple[list[DiscreteClassifier], tuple[Any, Any, Weights]], job: tuple[list[int], int]
+    shared: tuple[list[DiscreteClassifier], FitRows], job: tuple[list[int], int]
 ) -> list[_Fitted[DiscreteClassifier]]:
     """Return the members of a group, learned from all rows."""
     estimators, rows = shared
@@ -423,11 +437,7 @@ def held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> HeldOutLo
     """Return the members' predictions for the held-out rows of all folds."""
     return HeldOutLogs.together(
         [
-            HeldOutLogs(
-                np.stack([record.logs[k] for record in records], axis=1),
-                fold.held_out.codes,
-                fold.held_out.weights,
-            )
+            fold.held_out.with_logs(np.stack([record.logs[k] for record in records], axis=1))
             for k, fold in enumerate(folds)
         ]
     )
@@ -446,9 +456,9 @@ def _log_loss(record: Record, folds: Sequence[Fold]) -> float:
     """Return the log loss of a member on the held-out rows of all folds, in nats per row; NaN without weight."""
     total = weight_sum = 0.0
     for logs, fold in zip(record.logs, folds, strict=True):
-        true_class_logs = finite_logs(logs)[np.arange(len(logs)), fold.held_out.codes]
-        total -= float(fold.held_out.weights @ true_class_logs)
-        weight_sum += float(fold.held_out.weights.sum())
+        held_out = fold.held_out.with_logs(finite_logs(logs))
+        total -= float(held_out.weights @ held_out.logs[np.arange(len(held_out.codes)), held_out.codes])
+        weight_sum += float(held_out.weights.sum())
     return total / weight_sum if weight_sum else float("nan")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 
 
 class SharedFits:
@@ -17,8 +17,8 @@ class SharedFits:
     chose from other rows.
     """
 
-    def __init__(self, X: Any, y: Any, weights: Any) -> None:
-        self._rows = X, y, weights
+    def __init__(self, X: Any, y: Any, weights: Any, soft: Any = None, groups: Any = None) -> None:
+        self._rows = FitRows(X, y, weights, soft, groups)
         self._networks: dict[str, DiscreteClassifier] = {}
         self._again: dict[int, DiscreteClassifier] = {}
 
@@ -29,8 +29,7 @@ class SharedFits:
     def _learned(self, estimator: DiscreteClassifier) -> DiscreteClassifier:
         key = network_key(estimator)
         if key not in self._networks:
-            X, y, weights = self._rows
-            self._networks[key] = clone(estimator).fit(X, y, sample_weight=weights)
+            self._networks[key] = self._rows.fitted(clone(estimator))
         return self._networks[key]
 
     def fitted_again(self, member: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
@@ -39,7 +38,7 @@ class SharedFits:
 
     def _learned_again(self, network: DiscreteClassifier) -> DiscreteClassifier:
         if id(network) not in self._again:
-            self._again[id(network)] = network._learned_again(*self._rows)
+            self._again[id(network)] = network._learned_again(self._rows)
         return self._again[id(network)]
 
 

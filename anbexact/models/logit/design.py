@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from anbexact._runtime.json_checks import listed, mapped, number, refuse_overflo
 from anbexact._runtime.json_values import decode, encode
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families
 from anbexact.models.structure import Structure
+from anbexact.tables.folds import Folding, Part, parts_of
 from anbexact.tables.row_codes import RowCodes, row_groups
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -90,6 +91,29 @@ class RowOrder:
         return cls.labelled(rows, classes, weights, index)
 
 
+class RowTargets(NamedTuple):
+    """Rows, with what they are to teach and how folds may divide them.
+
+    Attributes
+    ----------
+    rows : RowCodes
+    targets : (rows, classes) array or None
+        The target probabilities of every row; None: 1 for its class.
+    groups : (rows,) int64 array or None
+        The number of the group of every row, which folds hold out together; None: none.
+    """
+
+    rows: RowCodes
+    targets: Floats | None
+    groups: npt.NDArray[np.int64] | None
+
+    @property
+    def codes(self) -> npt.NDArray[np.int64]:
+        """The class of every row."""
+        vocabulary = self.rows.vocabulary
+        return self.rows.codes[:, vocabulary.positions[vocabulary.class_name]].astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """The distinct rows of a table's features, each with its cells and its weight for every class.
@@ -107,6 +131,8 @@ class Design:
     shape : mapping of feature to its number of states
     order : RowOrder or None
         The rows one by one; None if their order was not kept.
+    folding : Folding or None
+        How the weights are divided into folds; None: as :func:`~anbexact.tables.folds.split_weights` does.
     """
 
     weights: Floats
@@ -115,6 +141,7 @@ class Design:
     families: Mapping[Hashable, tuple[Hashable, ...]]
     shape: Mapping[Hashable, int]
     order: RowOrder | None = None
+    folding: Folding | None = None
 
     @property
     def n_classes(self) -> int:
@@ -140,6 +167,10 @@ class Design:
     def totals(self) -> Floats:
         """Weight of every row over all classes."""
         return np.asarray(self.weights.sum(axis=1))
+
+    def parts(self, folds: int) -> list[Part]:
+        """Return the folds of the rows."""
+        return parts_of(self.weights, self.folding, folds)
 
     def sums(self, potentials: Potentials) -> Floats:
         """Return the sum of the potentials for every row and class, shape (rows, classes)."""
@@ -179,12 +210,37 @@ class Design:
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Design:
         """Return the design with the order and the labels of the rows from which it was made."""
-        vocabulary = rows.vocabulary
-        place = {name: j for j, name in enumerate(vocabulary.names)}
+        classes = RowTargets(rows, None, None).codes
+        return replace(self, order=RowOrder.labelled(self.places_of(rows), classes, rows.weights, index))
+
+    def taught(self, by: RowTargets) -> Design:
+        """Return the design, made from the same rows, with the targets and the groups of the rows."""
+        rows, targets, groups = by
+        if targets is None and groups is None:
+            return self
+        distinct, classes = self.places_of(rows), by.codes
+        if targets is None:
+            targets = np.zeros((len(classes), self.n_classes))
+            targets[np.arange(len(classes)), classes] = 1.0
+        of_rows = rows.weights[:, None] * targets
+        if groups is None:  # the rows of a block are alike in features and class
+            occurring, block = np.unique(distinct * self.n_classes + classes, return_inverse=True)
+            of_blocks = np.zeros((len(occurring), self.n_classes))
+            np.add.at(of_blocks, block, of_rows)
+            place = np.divmod(occurring, self.n_classes)
+            folding = Folding(*place, self.weights[place], of_blocks, None)
+        else:
+            numbers = np.unique(groups, return_inverse=True)[1]
+            folding = Folding(distinct, classes, rows.weights, of_rows, numbers)
+        weights = np.zeros(self.weights.shape)
+        np.add.at(weights, folding.rows, folding.targets)
+        return replace(self, weights=weights, folding=folding)
+
+    def places_of(self, rows: RowCodes) -> npt.NDArray[np.int64]:
+        """Return, for the rows from which the design was made, the number of each in the design."""
+        place = rows.vocabulary.positions
         columns = [rows.codes[:, place[name]] for name in self.features]
-        _, distinct = row_groups(columns, [self.shape[name] for name in self.features], len(rows.codes))
-        classes = rows.codes[:, place[vocabulary.class_name]].astype(np.int64)
-        return replace(self, order=RowOrder.labelled(distinct, classes, rows.weights, index))
+        return row_groups(columns, [self.shape[name] for name in self.features], len(rows.codes))[1]
 
     def shifted(self, potentials: Potentials, shift: Floats) -> Potentials:
         """Return the potentials with the observed cells shifted, ``shift`` of shape (cells, classes)."""

@@ -20,6 +20,7 @@ from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.additive_effects import AdditiveEffect, AdditiveEffects
 from anbexact.models.logit.closure import Closure, close, obstacles
+from anbexact.models.logit.design import RowTargets, make_design
 from anbexact.models.logit.design_frame import design_frame
 from anbexact.models.logit.edits import (
     ARC,
@@ -38,7 +39,7 @@ from anbexact.models.logit.given import read_coefficients, with_changes
 from anbexact.models.logit.identification import identified
 from anbexact.models.logit.model_text import model_text
 from anbexact.models.logit.network import posterior_tables
-from anbexact.models.logit.potentials import Potentials
+from anbexact.models.logit.potentials import Potentials, class_families
 from anbexact.models.logit.predictions import LogitPosterior, Origin
 from anbexact.models.logit.prior_precision import Strength
 from anbexact.models.logit.refit import Refit, check_l2, refit
@@ -51,7 +52,9 @@ from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth,
 from anbexact.models.smooth.shape_constraints import AskedConstraints
 from anbexact.models.smooth.shapes import Shapes, shape_effects, shapes_of, smooth_result, with_edits
 from anbexact.models.structure import Structure
+from anbexact.tables.folds import read_groups
 from anbexact.tables.labels import asked_order
+from anbexact.tables.soft_labels import check_soft_weight, mixed_with_labels, read_soft
 from anbexact.tables.table import merged_table
 from anbexact.tables.vocabulary import CodeArray
 
@@ -244,6 +247,9 @@ class LogitModel(LogitPosterior, Displayed):
         max_iter: int = 500,
         time_limit: float | None = None,
         progress: Progress | None = None,
+        soft: Any = None,
+        soft_weight: float = 1.0,
+        groups: Any = None,
     ) -> LogitModel:
         """Return the model refitted to maximise the conditional log likelihood of rows.
 
@@ -301,11 +307,21 @@ class LogitModel(LogitPosterior, Displayed):
             Time limit in seconds, after which the best coefficients found so far are returned as not converged.
         progress : callable, optional
             Called with a phase and its finished fraction. The default follows the classifier's ``verbose``.
+        soft : frame or (rows, classes) array, optional
+            Class probabilities q of the rows, such as those that another classifier, the teacher, predicts for rows
+            that it did not learn from. The refit then maximises ``Σ_t w_t Σ_c r_tc ln P(c | x_t)`` less the penalty,
+            with ``r_t = (1 - soft_weight) e_y + soft_weight q_t``, where e_y is 1 for the class of the row. The
+            columns of a frame are named after the classes; those of an array are in the order of ``classes_``.
+        soft_weight : float, default 1.0
+            The share of these probabilities in the targets, from 0 to 1.
+        groups : (rows,) array, optional
+            Labels of rows that belong together: the folds of cross-validation hold out whole groups.
 
         Returns
         -------
         LogitModel
-            Its ``refitted`` describes the fit.
+            Its ``refitted`` describes the fit, and with ``soft``, ``refitted.fidelity`` how closely the model follows
+            the teacher in these rows.
 
         Warns
         -----
@@ -316,13 +332,22 @@ class LogitModel(LogitPosterior, Displayed):
         Raises
         ------
         ValueError
-            For a value or class that is not a state, a parameter out of its range, or if no row is complete.
+            For a value or class that is not a state, a parameter out of its range, if no row is complete, or for
+            probabilities that :func:`~anbexact.tables.soft_labels.read_soft` refuses.
         """
         check_limit("time_limit", time_limit)
+        share = check_soft_weight(soft_weight)
         rows = (reader := self.origin.reader).coded_rows(X, y, sample_weight)
         if not len(rows.weights):
             raise ValueError("there is no row without a missing feature to refit to")
         table = merged_table(rows)
+        weights = np.zeros(len(y))
+        weights[rows.places] = rows.weights
+        numbers = read_groups(groups, len(y), weights)
+        by, teacher = RowTargets(rows, None, None if numbers is None else numbers[rows.places]), None
+        if soft is not None:
+            teacher = read_soft(soft, self.classes_.tolist(), weights)[rows.places]
+            by = by._replace(targets=mixed_with_labels(teacher, by.codes, share))
         threads = thread_count(self.origin.n_jobs)
         effort = Effort(max_iter, time_limit, threads, progress or self.origin.progress)
         order = None
@@ -332,7 +357,9 @@ class LogitModel(LogitPosterior, Displayed):
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
             how["constraints"] = constraints
-            return self._refitted(smooth_refit(table, self.network, smooth=strengths, effort=effort, **how))
+            design = make_design(table, class_families(self.network.structure)).taught(by)
+            smooth_found = smooth_refit(design, self.network, smooth=strengths, effort=effort, **how)
+            return self._refitted(smooth_found.following(teacher, rows))
         if order is not None:
             raise ValueError("ordered_classes needs smooth shapes, which classes share: pass smooth='auto', too")
         if constraints:
@@ -342,7 +369,9 @@ class LogitModel(LogitPosterior, Displayed):
             )
         chooses = not isinstance(check_l2(l2), float)
         how = {"l2": l2, "relearn": relearner(self.network, table) if chooses else None}
-        found = refit(table, self.structure, self.network.tables, effort=effort, **how)
+        found = refit(table, self.structure, self.network.tables, effort=effort, by=by, **how)
+        if teacher is not None:
+            return self._refitted(found.following(teacher, rows))
         return self._refitted(found.in_order_of(rows, reader.labels(X, rows.places)))
 
     def _refitted(self, found: Refit) -> LogitModel:
@@ -857,6 +886,8 @@ class LogitModel(LogitPosterior, Displayed):
                 "complaint": self.convergence_message,
                 **self.refitted.facts(self.vocabulary),
             }
+            if self.refitted.fidelity is not None:
+                found["fidelity"] = self.refitted.fidelity
         if self.edits:
             found["edits"] = [edit.record() for edit in self.edits]
         return found

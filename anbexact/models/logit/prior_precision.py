@@ -17,7 +17,7 @@ from anbexact._runtime.spread import spread, worker_count
 from anbexact.models.logit.design import Design
 from anbexact.models.logit.fit import Stop, fit
 from anbexact.models.logit.potentials import Floats, Potentials
-from anbexact.tables.folds import split_weights
+from anbexact.tables.folds import Part
 
 FOLDS = 5
 """Number of folds."""
@@ -90,7 +90,8 @@ def choose_strength(
     design : Design
         The rows.
     centre : callable
-        Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior. It
+        Takes the weights of the rows that are left in, (rows, classes), by their labels where targets are
+        probabilities, and returns the centre of the prior. It
         depends on them because a network learned from the rows that it is to predict would make the prior look better
         than it is.
     near : Strength, optional
@@ -108,8 +109,8 @@ def choose_strength(
         precision tried.
     """
     n_folds = FOLDS if design.weights.sum() < MANY_ROWS else 3
-    parts = [part for part in split_weights(design.weights, n_folds) if part.any()]
-    folds = [_Fold(design, part, centre) for part in parts if (design.weights - part).any()]
+    parts = [part for part in design.parts(n_folds) if part.held.any() and part.left.any()]
+    folds = [_Fold(design, part, centre) for part in parts]
     generative = sum(fold.held_out() for fold in folds)
     tried: dict[float, float] = {}
     start = np.zeros((design.n_cells, design.n_classes))
@@ -153,11 +154,10 @@ def _outwards(near: Strength, tried: Mapping[float, float]) -> Iterator[float]:
 class _Fold:
     """A fold: the rows of the fit, and those that are predicted."""
 
-    def __init__(self, design: Design, part: Floats, centre: Callable[[Floats], Potentials]) -> None:
+    def __init__(self, design: Design, part: Part, centre: Callable[[Floats], Potentials]) -> None:
         self._design = design
-        self._left_in = design.weights - part
-        self._part = part
-        self._centre = centre(self._left_in)
+        self._left_in, self._part, labels = part
+        self._centre = centre(labels)
         self.shift = np.zeros((design.n_cells, design.n_classes))
 
     def refit(self, l2: float, deadline: Deadline | None) -> float:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from scipy.special import log_softmax
 
 from anbexact._runtime.arrays import Positions
 from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import one_blas_thread
-from anbexact.models.logit.design import Design, cell_states, make_design
+from anbexact.models.fidelity import Fidelity
+from anbexact.models.logit.design import Design, RowTargets, cell_states, make_design
 from anbexact.models.logit.fit import OUT_OF_TIME, Effort, Fit, Stop, fit
 from anbexact.models.logit.potentials import Floats, Potentials, class_families, network_potentials
 from anbexact.models.logit.prior_precision import Strength, choose_strength
@@ -76,6 +78,8 @@ class Refit(ByFields):
         The rows.
     seconds : float
         Wall-clock time.
+    fidelity : Fidelity or None
+        How closely the model follows its teacher; None if it learned from labels alone.
     """
 
     potentials: Potentials
@@ -84,6 +88,7 @@ class Refit(ByFields):
     fit: Fit
     design: Design
     seconds: float
+    fidelity: Fidelity | None = field(default=None, kw_only=True)
 
     @property
     def in_time(self) -> bool:
@@ -111,6 +116,13 @@ class Refit(ByFields):
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
         """Return the refit, with the order and the labels of its rows if l2 is 0: statsmodels' results need them."""
         return replace(self, design=self.design.in_order_of(rows, index)) if self.l2 == 0 else self
+
+    def following(self, teacher: Floats | None, rows: RowCodes) -> Self:
+        """Return the refit with its fidelity to a teacher, whose probabilities of its rows are (rows, classes)."""
+        if teacher is None:
+            return self
+        logs = log_softmax(self.design.sums(self.potentials), axis=1)
+        return replace(self, fidelity=Fidelity.of(logs[self.design.places_of(rows)], teacher, rows.weights))
 
     def diverging(self, vocabulary: Vocabulary) -> list[str]:
         """Return the coefficients that go to infinity if the classes are separated, the steepest first."""
@@ -159,6 +171,7 @@ class Refit(ByFields):
             "strength": self.strength and self.strength.to_dict(),
             "fit": self.fit.to_dict(),
             "rows": self.design.to_dict(positions),
+            **({} if self.fidelity is None else {"fidelity": self.fidelity.to_dict()}),
         }
 
     @classmethod
@@ -180,6 +193,7 @@ class Refit(ByFields):
             found,
             design,
             float(described["seconds"]),
+            fidelity=Fidelity.from_dict(described),
         )
 
 
@@ -191,6 +205,7 @@ def refit(
     relearn: Callable[[DiscreteTable], Tables] | None = None,
     l2: float | str | Strength = "auto",
     effort: Effort | None = None,
+    by: RowTargets | None = None,
 ) -> Refit:
     """Maximise the conditional log likelihood over the potentials of a network, starting from its own.
 
@@ -212,6 +227,8 @@ def refit(
         similar rows, such as those of which these are a part, shortens this choice.
     effort : Effort, optional
         Limits of the fit.
+    by : RowTargets, optional
+        The rows of the table one by one, with their targets and groups.
 
     Raises
     ------
@@ -224,6 +241,7 @@ def refit(
     deadline = Deadline(effort.time_limit)
     centre = network_potentials(tables, structure)
     design = make_design(table, class_families(structure))
+    design = design if by is None else design.taught(by)
 
     def learned(weights: Floats) -> Potentials:
         if relearn is None:
@@ -247,7 +265,7 @@ def refit(
     if effort.progress is not None:
         effort.progress("refit", 1.0)
     moved = design.shifted(centre, found.shift)
-    return Refit(moved, l2, strength, found, design, deadline.elapsed)
+    return Refit(moved, l2, strength, found, replace(design, folding=None), deadline.elapsed)
 
 
 def check_l2(l2: Any) -> float | str | Strength:

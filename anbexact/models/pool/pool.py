@@ -12,6 +12,7 @@ import pandas as pd
 
 from anbexact._runtime.arrays import Floats
 from anbexact.models.coding import common_refinement
+from anbexact.models.fidelity import Fidelity
 from anbexact.models.logit.predictions import Origin
 from anbexact.models.model import Model
 from anbexact.models.network.explanation import Explanations
@@ -68,12 +69,15 @@ class Pool(Model):
         Precision of the prior of the weights.
     common : Origin or None
         A network on states that refine those of all members; None if there are no such states.
+    fidelity : Fidelity or None
+        How closely it follows its teacher; None if it learned from labels alone.
     """
 
     members: tuple[PoolMember, ...]
     biases: Floats
     ridge: float
     common: Origin | None
+    fidelity: Fidelity | None = None
 
     @property
     def _source(self) -> Model:
@@ -185,6 +189,7 @@ class Pool(Model):
             "members": members.assign(log_loss=nan, seconds=nan, outcome="pooled"),
             "biases": dict(zip(classes, self.biases.tolist(), strict=True)),
             "ridge": float(self.ridge),
+            **({} if self.fidelity is None else {"fidelity": self.fidelity}),
         }
 
     def on_one_graph(self, most_cells: int) -> PooledLogit:
@@ -205,8 +210,9 @@ class Pool(Model):
         return self.common
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the weights, the biases and the ridge; a file stores members and common states separately."""
-        return self.weights.to_dict()
+        """Return weights, biases, ridge and fidelity; a file stores members and common states separately."""
+        fidelity = {} if self.fidelity is None else {"fidelity": self.fidelity.to_dict()}
+        return {**self.weights.to_dict(), **fidelity}
 
     def to_logit(self) -> PooledLogit:
         """Return the logistic regression with this posterior; see :meth:`anbexact.PooledClassifier.to_logit`."""

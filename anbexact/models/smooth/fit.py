@@ -27,6 +27,7 @@ from anbexact.models.logit.fit import OUT_OF_TIME, STATIONARY, Fit, padded
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.modes import NO_FACTOR, Factor, Modes
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
+from anbexact.tables.folds import Folding, Part, parts_of
 
 RIDGE = 1e-3
 """Default precision of the Gaussian prior of every shift, without which constants of terms are not identified."""
@@ -62,6 +63,8 @@ class SmoothProblem:
     scores : (classes,) float64, optional
         For classes in an order: shifts are multiples of these scores, but for those of the intercept, which is the
         first term. They sum to 0, and their squares to 1. See :func:`class_scores`.
+    folding : Folding or None
+        How the weights are divided into folds, as in :class:`~anbexact.models.logit.design.Design`.
     """
 
     terms: tuple[SmoothTerm, ...]
@@ -70,6 +73,7 @@ class SmoothProblem:
     base: Floats
     ridge: float = RIDGE
     scores: Floats | None = None
+    folding: Folding | None = None
 
     @property
     def n_cells(self) -> int:
@@ -125,7 +129,11 @@ class SmoothProblem:
     def weighted(self, weights: Floats) -> SmoothProblem:
         """Return the problem with other weights, and without the rows whose weights are all 0."""
         kept = weights.any(axis=1)
-        return replace(self, cells=self.cells[kept], weights=weights[kept], base=self.base[kept])
+        return replace(self, cells=self.cells[kept], weights=weights[kept], base=self.base[kept], folding=None)
+
+    def parts(self, folds: int) -> list[Part]:
+        """Return the folds of the rows."""
+        return parts_of(self.weights, self.folding, folds)
 
     def precisions(self, strengths: Strengths) -> list[Floats]:
         """Return the prior precision of the cells of every term, (cells, cells), the same for every class."""
@@ -142,7 +150,8 @@ def smooth_problem(
     design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE, scores: Floats | None = None
 ) -> SmoothProblem:
     """Return the problem of a design's rows, whose log odds without shifts are ``base``, (rows, classes)."""
-    return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge, scores)
+    cells = term_cells(design, terms)
+    return SmoothProblem(tuple(terms), cells, design.weights, base, ridge, scores, design.folding)
 
 
 def class_scores(order: Sequence[int] | None) -> Floats | None:

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.json_checks import mapped, number, whole
 from anbexact._runtime.tasks import one_blas_thread
+from anbexact.models.fidelity import Fidelity
 from anbexact.models.logit.curvature import Curvature
-from anbexact.models.logit.design import Design, make_design
+from anbexact.models.logit.design import Design
 from anbexact.models.logit.fit import Effort, Fit
-from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
+from anbexact.models.logit.potentials import Floats, Potential, Potentials, network_potentials
 from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
@@ -54,7 +55,6 @@ from anbexact.models.smooth.terms import (
     smooth_terms,
 )
 from anbexact.models.structure import Structure
-from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
@@ -237,6 +237,7 @@ class SmoothRefit(Refit):
             shift=found.shift,
             constraints=constraints,
             proof=Proof.from_dict(mapped(smooth["proof"])) if "proof" in smooth else None,
+            fidelity=Fidelity.from_dict(described),
         )
 
 
@@ -290,7 +291,7 @@ def check_interactions(interactions: Any) -> str:
 
 
 def smooth_refit(
-    table: DiscreteTable,
+    design: Design,
     network: TableNetwork,
     *,
     smooth: str | Strengths | Smoothness = "auto",
@@ -308,8 +309,8 @@ def smooth_refit(
 
     Parameters
     ----------
-    table : DiscreteTable
-        The rows; its vocabulary must be that of the network.
+    design : Design
+        The rows, in the vocabulary of the network, as cells of its families that contain the class.
     network : TableNetwork
         The network; the part of its potentials that does not affect the class posterior is kept.
     smooth : {"auto", "evidence", "cv"} or mapping
@@ -335,7 +336,6 @@ def smooth_refit(
     check_interactions(interactions)
     deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
     vocabulary = network.vocabulary
-    design = make_design(table, class_families(network.structure))
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     asked = (AskedConstraints() if constraints is None else constraints).read(vocabulary, in_order)
     own_axes = asked.axes(vocabulary, in_order, network.cut_points)
@@ -371,10 +371,10 @@ def smooth_refit(
         l2=ridge,
         strength=None,
         fit=found,
-        design=design,
+        design=replace(design, folding=None),
         seconds=deadline.elapsed,
         smoothness=smoothness,
-        problem=problem,
+        problem=replace(problem, folding=None),
         shift=shift,
         constraints=asked,
         proof=proof,

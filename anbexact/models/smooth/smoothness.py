@@ -16,7 +16,7 @@ from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.fit import SmoothProblem, smooth_fit
 from anbexact.models.smooth.modes import Factor
 from anbexact.models.smooth.terms import SmoothTerm, Strength, Strengths, grouped_axis, kinds_of
-from anbexact.tables.folds import split_weights
+from anbexact.tables.folds import Part
 
 START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
 """Strengths at which the climb on the evidence starts."""
@@ -492,8 +492,8 @@ class SmoothFolds:
 
     def __init__(self, problem: SmoothProblem, start: Floats | None = None) -> None:
         n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
-        parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
-        self._folds = [_Fold(problem, part, start) for part in parts if (problem.weights - part).any()]
+        parts = [part for part in problem.parts(n_folds) if part.held.any() and part.left.any()]
+        self._folds = [_Fold(problem, part, start) for part in parts]
 
     def __len__(self) -> int:
         return len(self._folds)
@@ -527,9 +527,9 @@ class SmoothFolds:
 class _Fold:
     """A fold: the rows of the fit, and those that are predicted."""
 
-    def __init__(self, problem: SmoothProblem, part: Floats, start: Floats | None) -> None:
-        self._left_in = problem.weighted(problem.weights - part)
-        self._left_out = problem.weighted(part)
+    def __init__(self, problem: SmoothProblem, part: Part, start: Floats | None) -> None:
+        self._left_in = problem.weighted(part.left)
+        self._left_out = problem.weighted(part.held)
         self._naive_bayes = naive_bayes(self._left_in)
         self.shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
 

@@ -126,6 +126,7 @@ WRITTEN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "ess_shares": lambda shares: {"ess_shares": {f"{ess:g}": float(share) for ess, share in shares.items()}},
     "arcs": _arcs,
     "refit": _refit,
+    "fidelity": lambda fidelity: {"fidelity": fidelity.to_dict()},
     "members": lambda members: {"members": members.reset_index().to_dict(orient="records")},
     **dict.fromkeys(("em", "parameters", "measure", "estimators", "draws", "n_drawn", "weights"), _nothing),
 }
@@ -331,6 +332,6 @@ SHOWN = {
     *("class", "classes", "features", "cut_points", "groups", "missing_as_states", "dropped"),
     *("ess", "smoothing", "score_name", "min_weight", "exact", "levels", "level_cost", "biases", "ridge"),
     "edits",
-    *WRITTEN,
+    *(name for name in WRITTEN if name != "fidelity"),
 }
 """The facts that are printed in their own form, or as a part of another fact; all others are printed by name."""

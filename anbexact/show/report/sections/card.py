@@ -33,6 +33,8 @@ def model_section(subject: Subject) -> Section:
         records.append({"what": "certificate", "value": str(structure.certificate)})
     if "refit" in facts:
         records.append({"what": "refit", "value": _refit(facts["refit"])})
+    if "fidelity" in facts:
+        records.append({"what": "fidelity", "value": str(facts["fidelity"])})
     edits = facts.get("edits", [])
     records.append({"what": "changes by hand", "value": counted(len(edits), "change") if edits else "none"})
     records.append({"what": "software", "value": f"anbexact {anbexact.__version__}"})
