@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from anbexact._runtime.deadline import Deadline
-from anbexact._runtime.json_checks import mapped, number, whole
+from anbexact._runtime.json_checks import mapped, number, references, whole
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.design import Design, make_design
@@ -22,6 +21,7 @@ from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
 from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.grids import on_grids, quick, with_finer_grids
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
     Smoothness,
@@ -37,10 +37,10 @@ from anbexact.models.smooth.smoothness import (
 from anbexact.models.smooth.terms import (
     INTERACTIONS,
     KINDS,
+    Grid,
     SmoothTerm,
     Strength,
     Strengths,
-    grouped_axis,
     kinds_of,
     ordered_features,
     read_terms,
@@ -52,15 +52,10 @@ from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
 """The rules that choose strengths; the guide "Smooth shapes" compares them."""
-FEW_UNKNOWNS = 1_000
-"""Maximum number of unknowns for which a rule chooses strengths on the grids of the refit itself.
-
-With more, it uses coarser grids of interactions, on which fits are quicker.
-"""
+MOST_PARTS = 64
+"""Maximum number of parts of an interval that can be asked for."""
 STIFF = 1e6
 """Maximum strength of a penalty. It leaves no shape, and far above it the curvature is singular in floating point."""
-PAIR, LARGER = 5, 3
-"""Maximum numbers of groups on an axis of a coarser grid, for interactions of two features and of three or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +167,11 @@ class SmoothRefit(Refit):
                     [[positions[axis.feature], axis.ordered, axis.groups.tolist()] for axis in term.axes]
                     for term in self.problem.terms
                 ],
+                **(
+                    {"grids": [[positions[a], positions[b], *rest] for a, b, *rest in smoothness.grids]}
+                    if smoothness.grids
+                    else {}
+                ),
                 **({"constraints": self.constraints.to_dict(positions)} if self.constraints else {}),
                 **({"proof": asdict(self.proof)} if self.proof is not None else {}),
             },
@@ -201,7 +201,11 @@ class SmoothRefit(Refit):
             raise ValueError("the strengths of smoothing are not known")
         conditions = mapped(smooth.get("constraints", {"demands": [], "cyclic": [], "flat": []}))
         constraints = ShapeConstraints.from_dict(conditions, names, design.n_classes)
-        terms = read_terms(smooth["terms"], names, design, constraints.cyclic)
+        grids = [
+            (*(names[j] for j in references([first, second], len(names))), parts, order)
+            for first, second, parts, order in smooth.get("grids", ())  # files of earlier versions have none
+        ]
+        terms = read_terms(smooth["terms"], names, design, constraints.cyclic, _check_grids(grids))
         problem = smooth_problem(design, terms, np.zeros(design.weights.shape), number(described["l2"], above=0))
         found = Fit.from_dict(described["fit"], (problem.n_cells, design.n_classes))
         share = number(smooth.get("centre", 0.0))  # files of earlier versions have none
@@ -215,7 +219,14 @@ class SmoothRefit(Refit):
             fit=replace(found, shift=found.shift - centre),
             design=design,
             seconds=float(described["seconds"]),
-            smoothness=Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]), share),
+            smoothness=Smoothness(
+                strengths,
+                smooth["rule"],
+                int(smooth["rounds"]),
+                bool(smooth["complete"]),
+                share,
+                grids=_check_grids(grids),
+            ),
             problem=drawn(problem, centre),
             shift=found.shift,
             constraints=constraints,
@@ -227,11 +238,14 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
     """Return strengths as a mapping by kind, or the name of a rule; refuse anything else.
 
     A number is the strength of all first differences. Strengths above `STIFF` are lowered to it. The strengths of a
-    refit of similar rows are returned as they are.
+    refit of similar rows are returned as they are. ``"grids"`` names pairs whose grids are finer, as
+    :class:`~anbexact.models.smooth.terms.Grid`.
     """
     if smooth is None or isinstance(smooth, Smoothness) or (isinstance(smooth, str) and smooth in RULES):
         return smooth
-    given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
+    first = [kind for kind in KINDS if kind not in ("curvature", "bending")]
+    given = dict(smooth) if isinstance(smooth, Mapping) else dict.fromkeys(first, smooth)
+    grids = _check_grids(given.pop("grids")) if "grids" in given else None
     centre = given.get("centre", 0.0)
     numbers = [
         value
@@ -243,16 +257,45 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
         raise ValueError(
             f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
             f"some of {', '.join(map(repr, KINDS))} to such numbers, or to mappings of features to such numbers, "
-            f"and of 'centre' to a number from 0 to 1, not {smooth!r}"
+            f"of 'grids' to a list, and of 'centre' to a number from 0 to 1, not {smooth!r}"
         )
     if isinstance(centre, Mapping) or centre > 1:
         raise ValueError(f"the centre of smooth must be a number from 0 to 1, not {centre!r}")
-    return {
+    strengths = {
         kind: {name: min(float(value), STIFF) for name, value in strength.items()}
         if isinstance(strength, Mapping)
         else min(float(strength), STIFF)
         for kind, strength in given.items()
     }
+    return strengths if grids is None else {**strengths, "grids": grids}
+
+
+def _check_grids(grids: Any) -> tuple[Grid, ...]:
+    """Return grids of pairs; refuse what is not a list of two features, a number of parts, and 1 or 2."""
+    valid = isinstance(grids, list | tuple) and all(
+        isinstance(grid, list | tuple) and len(grid) == 4 for grid in grids
+    )
+    found = tuple(Grid(*grid) for grid in grids) if valid else ()
+    if not valid or not all(
+        type(grid.parts) is int and 1 <= grid.parts <= MOST_PARTS and type(grid.order) is int and grid.order in (1, 2)
+        for grid in found
+    ):
+        raise ValueError(
+            "the grids of smooth must be a list of (first feature, second feature, parts of an interval, order of "
+            f"differences), with 1 to {MOST_PARTS} parts and the order 1 or 2, not {grids!r}"
+        )
+    return found
+
+
+def _refuse_unknown_pairs(grids: Sequence[Grid], terms: Sequence[SmoothTerm]) -> None:
+    """Refuse grids of pairs that have no term of their own."""
+    pairs = {frozenset(term.features) for term in terms if len(term.axes) == 2}
+    for grid in grids:
+        if frozenset((grid.first, grid.second)) not in pairs:
+            raise ValueError(
+                f"grids names {grid.first!r} and {grid.second!r}, but there is no interaction of just these: name "
+                "a feature and one of its parents in the network"
+            )
 
 
 def check_ridge(l2: Any) -> float:
@@ -326,20 +369,24 @@ def smooth_refit(
         start = None
         if isinstance(smooth, str | Smoothness):
             limit = Deadline(time_limit and time_limit / 2)
-            smoothness, start = _chosen(problem, smooth, deadline=limit, progress=progress)
+            constrained = {demand.feature for demand in asked.demands}
+            problem, smoothness, start = _chosen(problem, smooth, constrained, deadline=limit, progress=progress)
         else:
             _refuse_unknown(smooth, vocabulary)
-            given = {kind: smooth.get(kind, 0.0) for kind in kinds_of(terms)}
+            grids = _check_grids(smooth.get("grids", ()))
+            _refuse_unknown_pairs(grids, terms)
+            problem, _ = on_grids(problem, grids)
+            given = {kind: smooth.get(kind, 0.0) for kind in kinds_of(problem.terms)}
             share = smooth.get("centre", 0.0)
             assert not isinstance(share, Mapping)
-            smoothness = Smoothness(given, "given", 0, complete=True, centre=share)
+            smoothness = Smoothness(given, "given", 0, complete=True, centre=share, grids=grids)
         centre = smoothness.centre * naive_bayes(problem)
         problem = drawn(problem, centre)
         how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
         found, factor = smooth_fit(
             problem, smoothness.strengths, start=None if start is None else start - centre, **how
         )
-        cone, proof = cone_of(asked, terms, vocabulary, network.cut_points), None
+        cone, proof = cone_of(asked, problem.terms, vocabulary, network.cut_points), None
         if cone is not None and design.n_classes > 1:
             bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **how)
             found, proof = _under(found, bound), bound.proof
@@ -383,22 +430,27 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
         raise ValueError(f"smooth names {unknown[0]!r}, which is not a feature")
 
 
-def _chosen(problem: SmoothProblem, smooth: str | Smoothness, **how: Any) -> tuple[Smoothness, Floats]:
-    """Return the strengths that a rule chooses, and shifts from which the fit can start.
+def _chosen(
+    problem: SmoothProblem, smooth: str | Smoothness, kept: Collection[Hashable], **how: Any
+) -> tuple[SmoothProblem, Smoothness, Floats]:
+    """Return the problem on the grids that a rule chooses, the strengths, and shifts from which the fit can start.
 
-    ``smooth`` is the name of the rule, or the strengths of similar rows. With more than `FEW_UNKNOWNS` unknowns, the
-    rule works on coarser grids of interactions. The factor and the centre of ``"auto"`` are always chosen on the
-    grids of the refit.
+    ``smooth`` is the name of the rule, or the strengths of similar rows, whose grids are taken over. With more than
+    `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre of ``"auto"``
+    are always chosen on the grids of the refit. ``kept`` are the features of pairs that have no finer grids.
     """
+    if isinstance(smooth, Smoothness):
+        problem, _ = on_grids(problem, smooth.grids)
     rule = RULES[smooth] if isinstance(smooth, str) else partial(by_similar_rows, similar=smooth)
-    few = problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS
-    if few or all(len(term.axes) < 2 for term in problem.terms):
-        smoothness, shift = rule(problem, **how)
-    else:
-        coarse, new_cells = coarser(problem)
-        smoothness, shift = rule(coarse, **how)
-        shift = shift[new_cells]
-    return (tuned(problem, smoothness, shift, **how) if smooth == "auto" else smoothness), shift
+    small, of_small = quick(problem)
+    smoothness, shift = rule(small, **how)
+    shift = shift[of_small]
+    if isinstance(smooth, Smoothness):
+        return problem, replace(smoothness, grids=smooth.grids), shift
+    if smooth == "auto":
+        smoothness = tuned(problem, smoothness, shift, **how)
+        return with_finer_grids(problem, smoothness, shift, kept=kept, deadline=how["deadline"])
+    return problem, smoothness, shift
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:
@@ -423,32 +475,3 @@ def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floa
         potentials.append(Potential(potential.child, potential.features, logs))
     assert not left
     return tuple(potentials)
-
-
-def coarser(problem: SmoothProblem) -> tuple[SmoothProblem, npt.NDArray[np.int64]]:
-    """Return the problem with neighbouring groups of interactions merged, and for every old cell its new one.
-
-    A strength means the same on both grids, because penalties are integrals over intervals of length 1.
-    """
-    rows = problem.weights.sum(axis=1)
-    terms: list[SmoothTerm] = []
-    new_cells = np.empty(problem.n_cells, dtype=np.int64)
-    for place, term in enumerate(problem.terms):
-        merged = _merged(term, np.bincount(problem.cells[:, place] - term.first, rows, term.size).astype(np.float64))
-        merged = replace(merged, first=terms[-1].cells.stop if terms else 0)
-        numbers = np.arange(merged.first, merged.cells.stop).reshape(merged.shape)
-        new_cells[term.cells] = np.ravel(numbers[np.ix_(*(axis.groups for axis in merged.axes))])
-        terms.append(merged)
-    return replace(problem, terms=tuple(terms), cells=new_cells[problem.cells].astype(np.int32)), new_cells
-
-
-def _merged(term: SmoothTerm, weights: npt.NDArray[np.float64]) -> SmoothTerm:
-    """Return the term on a coarser grid, whose axes map the groups of the old grid, not states, to new groups."""
-    grid = weights.reshape(term.shape)
-    size = {0: 0, 1: term.size, 2: PAIR}.get(len(term.axes), LARGER)
-    axes = []
-    for place, axis in enumerate(term.axes):
-        others = tuple(k for k in range(len(term.axes)) if k != place)
-        own = replace(axis, groups=np.arange(axis.size))
-        axes.append(grouped_axis(own, grid.sum(axis=others), size))
-    return SmoothTerm(tuple(axes), term.first)
