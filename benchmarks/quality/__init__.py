@@ -11,6 +11,7 @@ NAMES = (
     "smooth_shapes",
     "shape_constraints",
     "pool",
+    "anchors",
     "hierarchical",
     "universal",
     "universal_consistency",
