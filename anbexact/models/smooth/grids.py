@@ -29,7 +29,7 @@ With more, it uses coarser grids of interactions, on which fits are quicker.
 """
 PAIR, LARGER = 5, 3
 """Maximum numbers of groups on an axis of a coarser grid, for interactions of two features and of three or more."""
-LEAST_DEGREES = 1.5
+LEAST_DEGREES = 2.5
 """Effective degrees of freedom of a pair from which finer grids are tried for it."""
 MOST_UNKNOWNS = 5_000
 """Maximum number of unknowns of the pairs on finer grids; pairs with more degrees of freedom come first."""
