@@ -30,7 +30,7 @@ With more, it uses coarser grids of interactions, on which fits are quicker.
 PAIR, LARGER = 5, 3
 """Maximum numbers of groups on an axis of a coarser grid, for interactions of two features and of three or more."""
 LEAST_DEGREES = 2.5
-"""Effective degrees of freedom of a pair from which finer grids are tried for it."""
+"""Effective degrees of freedom of a pair, per class but one, from which finer grids are tried for it."""
 MOST_UNKNOWNS = 5_000
 """Maximum number of unknowns of the pairs on finer grids; pairs with more degrees of freedom come first."""
 TRIED = ((2, 1), (4, 2))
@@ -103,18 +103,21 @@ def degrees_of_pairs(
     """Return the effective degrees of freedom of every pair of ordered features, by the position of its term.
 
     They are ``τ [tr(S⁻¹ S_k) - tr((H + S)⁻¹ S_k)]`` of :func:`.by_evidence` for the penalty S_k of a pair by itself,
-    under the strengths that the evidence chose.
+    under the strengths that the evidence chose, and on the grids on which it chose them; see :func:`quick`.
     """
-    assert chosen.by_evidence is not None
+    if chosen.by_evidence is None:
+        return {}
     pairs = [k for k, term in enumerate(problem.terms) if _is_ordered_pair(term)]
     if not pairs:
         return {}
-    strengths = chosen.by_evidence
-    _, factor = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
-    gained = factor.gained(*problem.rows[1:3])
+    small, of_small = quick(problem)
+    start = np.empty((small.n_cells, small.n_classes))
+    start[of_small] = shift
+    _, factor = smooth_fit(small, chosen.by_evidence, start=start, precision=PRECISION, deadline=deadline)
+    gained = factor.gained(*small.rows[1:3])
     # Scaled modes have a precision of 1: what is not due to the ridge is due to the penalty.
-    ridges = problem.ridge * factor.modes.scale**2
-    return {k: float(gained[k] @ (1 - ridges[problem.terms[k].cells])) for k in pairs}
+    ridges = small.ridge * factor.modes.scale**2
+    return {k: float(gained[k] @ (1 - ridges[small.terms[k].cells])) for k in pairs}
 
 
 def _is_ordered_pair(term: SmoothTerm) -> bool:
@@ -133,7 +136,7 @@ def with_finer_grids(
     """Return the problem on the grids that predict left-out rows best, with strengths for them, and a start of a fit.
 
     Finer grids are tried for pairs of ordered features that have at least `LEAST_DEGREES` effective degrees of
-    freedom under the strengths that the evidence chose: each group of both axes is cut in two, or in four with second
+    freedom per class but one under the strengths that the evidence chose: each group of both axes is cut in two, or in four with second
     instead of first differences (see `TRIED`). The strengths of first differences stay as they are. The strength of
     second differences is chosen by the evidence on the grids that there were, on which it has the same meaning. Among
     the finer grids that predict left-out rows better than those that there were, by more than a standard error of the
@@ -156,7 +159,7 @@ def with_finer_grids(
     pairs = [
         k
         for k, own in sorted(degrees.items(), key=lambda pair: -pair[1])
-        if own >= LEAST_DEGREES and not {*problem.terms[k].features} & {*kept}
+        if own >= LEAST_DEGREES * (problem.n_classes - 1) and not {*problem.terms[k].features} & {*kept}
     ]
     wanted = [own for parts, order in TRIED if (own := _affordable(problem, pairs, parts, order))]
     if not wanted or not len(SmoothFolds(problem)):
