@@ -268,10 +268,11 @@ class LogitModel(LogitPosterior, Displayed):
             - for ``"auto"``, chosen by the evidence, with a strength of curvature for every feature. Unless that is
               slow, cross-validation then chooses a factor of all strengths, and the ``"centre"``: the share of the
               log odds of naive Bayes to which shapes are shrunk. With few rows, slopes alone are penalised if that
-              predicts better;
+              predicts better, and pairs have finer grids where these do;
             - for a number, that number for all first differences;
-            - for a mapping, its values for ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each a
-              number or a mapping of feature to number; it may contain ``"centre"``, too.
+            - for a mapping, its values for ``"slope"``, ``"curvature"``, ``"level"``, ``"interaction"`` and
+              ``"bending"``, each a number or a mapping of feature to number; it may contain ``"centre"`` and
+              ``"grids"``, too; see :class:`~anbexact.AdditiveClassifier`.
 
             Columns should have many intervals: ``to_logit(..., intervals=32)``. ``l2`` is then a ridge in addition to
             the penalty, by default 0.001, and must be above 0.
