@@ -45,6 +45,7 @@ from anbexact.models.logit.relearning import relearner
 from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_design
 from anbexact.models.logit.terms import term_frame
 from anbexact.models.network.network import TableNetwork
+from anbexact.models.smooth.pairs import joined_network
 from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
 from anbexact.models.smooth.shape_constraints import AskedConstraints
 from anbexact.models.smooth.shapes import Shapes, shape_effects, shapes_of, smooth_result, with_edits
@@ -276,10 +277,11 @@ class LogitModel(LogitPosterior, Displayed):
 
             Columns should have many intervals: ``to_logit(..., intervals=32)``. ``l2`` is then a ridge in addition to
             the penalty, by default 0.001, and must be above 0.
-        interactions : {"families", "pairs", "none"}, default "families"
+        interactions : {"families", "more", "pairs", "none"}, default "families"
             With ``smooth``: ``"families"`` has shapes of all features of a family together, and of each child with
-            each of its parents other than the class where intervals are finer for these two; ``"pairs"`` has shapes
-            of such pairs only, and ``"none"`` those of single features only.
+            each of its parents other than the class where intervals are finer for these two; ``"more"`` adds pairs
+            that the network does not join, but for which the residuals of left-out rows ask; ``"pairs"`` has shapes
+            of child and parent only, and ``"none"`` those of single features only.
         ordered : collection of features, default ()
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.
@@ -321,7 +323,11 @@ class LogitModel(LogitPosterior, Displayed):
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
             how["constraints"] = constraints
-            return self._refitted(smooth_refit(table, self.network, smooth=strengths, effort=effort, **how))
+            smooth_found = smooth_refit(table, self.network, smooth=strengths, effort=effort, **how)
+            if pairs := smooth_found.smoothness.pairs:
+                joined = LogitModel(joined_network(self.network, pairs), self.origin, smooth_found.potentials)
+                return joined._refitted(smooth_found)
+            return self._refitted(smooth_found)
         if constraints:
             raise ValueError(
                 "monotone, convex, concave, cyclic and flat_beyond are conditions on smooth shapes: pass "

@@ -138,9 +138,9 @@ def with_finer_grids(
     Finer grids are tried for pairs of ordered features that have at least `LEAST_DEGREES` effective degrees of
     freedom per class but one under the strengths that the evidence chose: each group of both axes is cut in two, or
     in four with second instead of first differences (see `TRIED`). The strengths of first differences stay as they
-    are. The strength of second differences is chosen by the evidence on the grids that there were, on which it has the
-    same meaning. Among the finer grids that predict left-out rows better than those that there were, by more than a
-    standard error of the difference, the best are taken.
+    are. The strength of second differences is chosen by the evidence on the grids that there were, on which it has
+    the same meaning. Among the finer grids that predict left-out rows better than those that there were, by more than
+    a standard error of the difference, the best are taken.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ import numpy as np
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.json_checks import mapped, number, references, whole
 from anbexact._runtime.tasks import one_blas_thread
+from anbexact.models.logit.closure import Arc
 from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.design import Design, make_design
 from anbexact.models.logit.fit import Effort, Fit
@@ -22,8 +23,10 @@ from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
 from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
 from anbexact.models.smooth.grids import on_grids, quick, with_finer_grids
+from anbexact.models.smooth.pairs import asked_arcs, joined_network, pair_evidence
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
+    SmoothFolds,
     Smoothness,
     by_cross_validation,
     by_evidence,
@@ -31,6 +34,7 @@ from anbexact.models.smooth.smoothness import (
     by_similar_rows,
     drawn,
     effective_degrees,
+    is_slow,
     naive_bayes,
     tuned,
 )
@@ -131,6 +135,8 @@ class SmoothRefit(Refit):
     def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the strengths, and a function for the effective degrees of freedom, which can take long."""
         found: dict[str, Any] = {"smoothing": self.smoothness.settings}
+        if self.smoothness.pairs:
+            found["pairs_by_residuals"] = [list(pair) for pair in self.smoothness.pairs]
         if self.constraints:
             found["constraints"] = self.constraints.texts(vocabulary.classes.tolist())
         if self.proof is not None:
@@ -172,6 +178,9 @@ class SmoothRefit(Refit):
                     if smoothness.grids
                     else {}
                 ),
+                **(
+                    {"pairs": [[positions[a], positions[b]] for a, b in smoothness.pairs]} if smoothness.pairs else {}
+                ),
                 **({"constraints": self.constraints.to_dict(positions)} if self.constraints else {}),
                 **({"proof": asdict(self.proof)} if self.proof is not None else {}),
             },
@@ -201,6 +210,7 @@ class SmoothRefit(Refit):
             raise ValueError("the strengths of smoothing are not known")
         conditions = mapped(smooth.get("constraints", {"demands": [], "cyclic": [], "flat": []}))
         constraints = ShapeConstraints.from_dict(conditions, names, design.n_classes)
+        pairs = [references(pair, len(names)) for pair in smooth.get("pairs", ())]
         grids = [
             (*(names[j] for j in references([first, second], len(names))), parts, order)
             for first, second, parts, order in smooth.get("grids", ())  # files of earlier versions have none
@@ -226,6 +236,7 @@ class SmoothRefit(Refit):
                 bool(smooth["complete"]),
                 share,
                 grids=_check_grids(grids),
+                pairs=tuple((names[a], names[b]) for a, b in pairs),
             ),
             problem=drawn(problem, centre),
             shift=found.shift,
@@ -343,8 +354,10 @@ def smooth_refit(
         the share of the log odds of naive Bayes to which shapes are shrunk. The strengths of a refit of similar rows,
         such as those of which these are a part, shorten the choice; see
         :func:`~anbexact.models.smooth.smoothness.by_similar_rows`.
-    interactions : {"families", "pairs", "none"}
-        See :data:`~anbexact.models.smooth.terms.INTERACTIONS`.
+    interactions : {"families", "more", "pairs", "none"}
+        See :data:`~anbexact.models.smooth.terms.INTERACTIONS`. With ``"more"``, the refit is repeated with the pairs
+        of :func:`~anbexact.models.smooth.pairs.asked_arcs`, and replaces the first one if it predicts left-out rows
+        better; its ``smoothness.pairs`` are then the arcs by which the network must be extended.
     ordered : collection
         Features whose states have an order, in addition to those that were cut and those with numbers as states.
     ridge : float
@@ -357,13 +370,65 @@ def smooth_refit(
     effort = effort or Effort(max_iter=100)
     check_max_iter(effort.max_iter)
     check_interactions(interactions)
+    if interactions == "more" and smooth != "auto" and not isinstance(smooth, Smoothness):
+        raise ValueError(
+            f"interactions='more' finds pairs of features by left-out rows, which needs smooth='auto', not {smooth!r}"
+        )
+    how: dict[str, Any] = {"ordered": ordered, "ridge": ridge, "constraints": constraints}
+    deadline = Deadline(effort.time_limit)
+    first = _refit(table, network, smooth, interactions, (), effort=effort, **how)
+    wanted = smooth.pairs if isinstance(smooth, Smoothness) else ()
+    if interactions == "more" and isinstance(smooth, str) and first.in_time and not is_slow(first.problem):
+        centre = first.smoothness.centre * naive_bayes(first.problem)
+        problem = replace(first.problem, base=np.zeros_like(first.problem.base))
+        with one_blas_thread():
+            evidence = pair_evidence(problem, first.smoothness, first.fit.shift + centre)
+    else:
+        evidence = dict.fromkeys(wanted, np.inf)
+    arcs = asked_arcs(evidence, network)
+    if not arcs or deadline.passed:
+        return first
+    joined = joined_network(network, arcs)
+    if effort.time_limit is not None:
+        effort = replace(effort, time_limit=max(effort.time_limit - deadline.elapsed, 1e-3))
+    second = _refit(table, joined, smooth, interactions, arcs, effort=effort, **how)
+    return second if not isinstance(smooth, str) or _predicts_better(second, first) else first
+
+
+def _predicts_better(one: SmoothRefit, other: SmoothRefit) -> bool:
+    """Return whether a refit predicts left-out rows better than another one."""
+    values = []
+    for refit in (one, other):
+        smoothness = refit.smoothness
+        centre = smoothness.centre * naive_bayes(refit.problem)
+        problem = replace(refit.problem, base=np.zeros_like(refit.problem.base))
+        folds = SmoothFolds(problem, refit.fit.shift + centre)
+        values.append(float(folds.weights @ folds.logs(smoothness.strengths, None, smoothness.centre)))
+    return values[0] > values[1]
+
+
+def _refit(
+    table: DiscreteTable,
+    network: TableNetwork,
+    smooth: str | Strengths | Smoothness,
+    interactions: str,
+    arcs: Sequence[Arc],
+    *,
+    ordered: Collection[Hashable],
+    ridge: float,
+    effort: Effort,
+    constraints: AskedConstraints | None,
+) -> SmoothRefit:
+    """Return the refit with the pairs of some arcs of the network by themselves; see :func:`smooth_refit`."""
     deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
     vocabulary = network.vocabulary
     design = make_design(table, class_families(network.structure))
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     asked = (constraints or AskedConstraints()).read(vocabulary, in_order)
     own_axes = asked.axes(vocabulary, in_order, network.cut_points)
-    terms = smooth_terms(design, vocabulary, in_order, interactions=interactions, axes_of=own_axes, fine=asked.fine)
+    more = {frozenset(arc) for arc in arcs}
+    kinds: dict[str, Any] = {"interactions": interactions, "axes_of": own_axes, "fine": asked.fine, "more": more}
+    terms = smooth_terms(design, vocabulary, in_order, **kinds)
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
     with one_blas_thread():
         start = None
@@ -400,7 +465,7 @@ def smooth_refit(
         fit=found,
         design=design,
         seconds=deadline.elapsed,
-        smoothness=smoothness,
+        smoothness=replace(smoothness, pairs=tuple(arcs)),
         problem=problem,
         shift=shift,
         constraints=asked,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
+import numpy.typing as npt
+from scipy.special import log_softmax, softmax
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
@@ -118,6 +119,8 @@ class Smoothness:
     tuning : Tuning or None
     grids : tuple of Grid, default ()
         The pairs whose terms have finer grids.
+    pairs : tuple of pairs, default ()
+        The pairs of features that were added to those of the network.
     """
 
     strengths: dict[str, Any]
@@ -128,6 +131,7 @@ class Smoothness:
     by_evidence: dict[str, Any] | None = None
     tuning: Tuning | None = None
     grids: tuple[Grid, ...] = ()
+    pairs: tuple[tuple[Hashable, Hashable], ...] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -519,6 +523,16 @@ class SmoothFolds:
         """The mean of the shifts at which the last fits of the folds ended, (cells, classes)."""
         return np.asarray(np.mean([fold.shift for fold in self._folds], axis=0))
 
+    def residuals(self) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
+        """Return the cells of the left-out rows, and their derivatives by log odds at the last fits of the folds.
+
+        The first derivatives of the log likelihood, and minus the second ones, both (rows, classes): for class c,
+        ``w_c - w p_c`` and ``w p_c (1 - p_c)``, where w is the sum of the weights w_c.
+        """
+        parts = [fold.residuals for fold in self._folds]
+        cells, first, second = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cells, first, second
+
     def logs(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> Floats:
         """Return ln P of the classes of left-out rows, in nats; the entries correspond to `weights`.
 
@@ -562,6 +576,13 @@ class _Fold:
         )
         self.shift = found.shift + centre
         return factor
+
+    @property
+    def residuals(self) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
+        """The cells of the predicted rows, and their derivatives; see :meth:`SmoothFolds.residuals`."""
+        p = softmax(self._left_out.predictors(self.shift), axis=1)
+        total = self._left_out.weights.sum(axis=1, keepdims=True)
+        return self._left_out.cells, self._left_out.weights - total * p, total * p * (1 - p)
 
     @property
     def logs(self) -> Floats:

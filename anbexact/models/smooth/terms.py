@@ -21,11 +21,12 @@ Codes = npt.NDArray[np.int64]
 KINDS = ("slope", "curvature", "level", "interaction", "bending")
 """Kinds of penalties: on first differences and on second differences of main effects with an order, on main effects
 without one, and on first differences and on second differences of terms of several features."""
-INTERACTIONS = ("families", "pairs", "none")
+INTERACTIONS = ("families", "more", "pairs", "none")
 """Choices of terms of several features.
 
-There is a term for every family and, where their grids are finer, for its pairs of child and parent; or for every
-such pair only; or for none. In the family of the class, any two of its parents are such a pair.
+There is a term for every family and, where their grids are finer, for its pairs of child and parent; or for these and
+for further pairs for which residuals ask; or for every pair of child and parent only; or for none. In the family of
+the class, any two of its parents are such a pair.
 """
 FEWEST_CELLS, GRID_CELLS = 100, 256
 """Bounds of the number of cells of a grid of three or more ordered features.
@@ -322,6 +323,7 @@ def smooth_terms(
     interactions: str = "families",
     axes_of: Mapping[Hashable, Axis] | None = None,
     fine: Collection[Hashable] = (),
+    more: Collection[frozenset[Hashable]] = (),
 ) -> tuple[SmoothTerm, ...]:
     """Return the intercept, the main effects and the interactions of the families of a design.
 
@@ -335,6 +337,8 @@ def smooth_terms(
     interactions : {"families", "pairs", "none"}, default "families"
         See `INTERACTIONS`. A family whose grid would have more than `MOST_CELLS` cells has terms of its pairs
         instead. If there would be more than `MOST_UNKNOWNS` unknowns, other families have no terms of their pairs.
+    more : collection of pairs
+        Arcs of the families that do not belong to the network: they have a term of their own, and no other term.
     """
     features = [
         name
@@ -352,12 +356,18 @@ def smooth_terms(
         for child, of_family in design.families.items()
         if len(own := tuple(name for name in of_family if name in full)) > 1 and interactions != "none"
     }
+    added = [tuple(sorted(pair, key=features.index)) for pair in more if pair <= set(full)]
+    for child, own in families.items():
+        others = tuple(name for name in own if frozenset((name, child)) not in more)
+        families[child] = others
+    families = {child: own for child, own in families.items() if len(own) > 1}
     grids = _Grids(full, weights, len(design.weights), fine)
     main: list[tuple[Axis, ...]] = [(), *((axis,) for axis in full.values())]
-    axes = main + _interactions(families, grids, families_too=interactions == "families", pairs_too=True)
+    axes = main + _interactions(families, grids, families_too=interactions in ("families", "more"), pairs_too=True)
     unknowns = (design.n_classes - 1) * sum(prod(axis.size for axis in of_term) for of_term in axes)
-    if interactions == "families" and unknowns > MOST_UNKNOWNS:
+    if interactions in ("families", "more") and unknowns > MOST_UNKNOWNS:
         axes = main + _interactions(families, grids, families_too=True, pairs_too=False)
+    axes += [grids.of(pair) for pair in added]
     terms: list[SmoothTerm] = []
     for of_term in axes:
         terms.append(SmoothTerm(of_term, terms[-1].cells.stop if terms else 0))

@@ -270,6 +270,12 @@ def _print_refit(found: Facts) -> None:
         degrees = refit["effective_degrees_of_freedom"]()
         print_wrapped(f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, {likelihood}")
         print_wrapped(f"strengths of the penalties: {strengths_text(refit['smoothing'], spread=True)}")
+        if asked := refit.get("pairs_by_residuals"):
+            shown = ", ".join(f"{first} & {second}" for first, second in asked)
+            print_wrapped(
+                "pairs added to those of the learned network, because residuals of left-out rows asked for them: "
+                f"{shown}; the certificate of the learned network does not speak of them"
+            )
         for feature, text in refit.get("constraints", {}).items():
             print(f"  {feature}: {text}")
         if "optimality_gap" in refit:
