@@ -216,7 +216,8 @@ def _affordable(problem: SmoothProblem, pairs: Sequence[int], parts: int, order:
         if unknowns > MOST_UNKNOWNS:
             break
         if cells > term.size:
-            found.append(Grid(*term.features, parts, order))
+            first, second = term.features
+            found.append(Grid(first, second, parts, order))
     return tuple(found)
 
 

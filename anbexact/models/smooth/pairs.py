@@ -102,11 +102,11 @@ def pair_evidence(
             continue
         term = SmoothTerm((axes[a], axes[b]), 0)
         of_row = groups[a] * axes[b].size + groups[b]
-        sums = [
-            np.stack([np.bincount(of_row, column, term.size) for column in values.T], axis=1)
+        first, second = (
+            np.stack([np.bincount(of_row, column, term.size).astype(np.float64) for column in values.T], axis=1)
             for values in (gradient, curvature)
-        ]
-        found[a, b] = score_evidence(term, *sums, problem.ridge)
+        )
+        found[a, b] = score_evidence(term, first, second, problem.ridge)
         if deadline is not None and deadline.passed:
             break
     return found

@@ -278,7 +278,8 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
         else min(float(strength), STIFF)
         for kind, strength in given.items()
     }
-    return strengths if grids is None else {**strengths, "grids": grids}
+    found: dict[str, Any] = strengths if grids is None else {**strengths, "grids": grids}
+    return found
 
 
 def _check_grids(grids: Any) -> tuple[Grid, ...]:
@@ -376,7 +377,7 @@ def smooth_refit(
         )
     how: dict[str, Any] = {"ordered": ordered, "ridge": ridge, "constraints": constraints}
     deadline = Deadline(effort.time_limit)
-    first = _refit(table, network, smooth, interactions, (), effort=effort, **how)
+    first = _refit(table, network, smooth, interactions, (), effort, how)
     wanted = smooth.pairs if isinstance(smooth, Smoothness) else ()
     if interactions == "more" and isinstance(smooth, str) and first.in_time and not is_slow(first.problem):
         centre = first.smoothness.centre * naive_bayes(first.problem)
@@ -390,8 +391,8 @@ def smooth_refit(
         return first
     joined = joined_network(network, arcs)
     if effort.time_limit is not None:
-        effort = replace(effort, time_limit=max(effort.time_limit - deadline.elapsed, 1e-3))
-    second = _refit(table, joined, smooth, interactions, arcs, effort=effort, **how)
+        effort = effort._replace(time_limit=max(effort.time_limit - deadline.elapsed, 1e-3))
+    second = _refit(table, joined, smooth, interactions, arcs, effort, how)
     return second if not isinstance(smooth, str) or _predicts_better(second, first) else first
 
 
@@ -413,13 +414,11 @@ def _refit(
     smooth: str | Strengths | Smoothness,
     interactions: str,
     arcs: Sequence[Arc],
-    *,
-    ordered: Collection[Hashable],
-    ridge: float,
     effort: Effort,
-    constraints: AskedConstraints | None,
+    how: Mapping[str, Any],
 ) -> SmoothRefit:
     """Return the refit with the pairs of some arcs of the network by themselves; see :func:`smooth_refit`."""
+    ordered, ridge, constraints = how["ordered"], how["ridge"], how["constraints"]
     deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
     vocabulary = network.vocabulary
     design = make_design(table, class_families(network.structure))

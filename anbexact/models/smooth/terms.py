@@ -220,8 +220,8 @@ class SmoothTerm:
         if len(self.axes) > 1 and self.order == 2:
             strength = strengths.get(self.kind, 0.0)
             along = [strength.get(a.feature, 0.0) if isinstance(strength, Mapping) else strength for a in self.axes]
-            forms = self.penalties_of_axes["interaction"].values()
-            form = np.sum([np.sqrt(tau) * own for tau, own in zip(along, forms, strict=True)], axis=0)
+            of_axes = self.penalties_of_axes["interaction"].values()
+            form = np.sum([np.sqrt(tau) * own for tau, own in zip(along, of_axes, strict=True)], axis=0)
             return np.asarray(found + self.size * form @ form)
         for kind, forms in self.penalties_of_axes.items():
             strength = strengths.get(kind, 0.0)

@@ -88,7 +88,8 @@ class TestArcs:
 class TestModels:
     @pytest.fixture(scope="class")
     def model(self):
-        return AdditiveClassifier(NaiveBayesClassifier(), intervals=8, interactions="more").fit(*exclusive_or())
+        bayes = NaiveBayesClassifier()
+        return AdditiveClassifier(bayes, intervals=8, interactions="more", time_limit=600).fit(*exclusive_or())
 
     def test_have_the_pair_that_was_asked_for(self, model):
         assert set(map(frozenset, model.logit_.refitted.smoothness.pairs)) == {frozenset("ab")}
