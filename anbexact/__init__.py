@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anbexact.classifiers import (
         AdditiveClassifier,
         ANBClassifier,
+        AutoClassifier,
         CkGClassifier,
         FANClassifier,
         FSANBClassifier,
@@ -54,6 +55,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ANBClassifier",
     "AdditiveClassifier",
+    "AutoClassifier",
     "BDeu",
     "Certificate",
     "CkGClassifier",
@@ -96,7 +98,7 @@ __all__ = [
 
 _HOMES = {
     "anbexact.classifiers": (
-        "ANBClassifier AdditiveClassifier CkGClassifier FANClassifier FSANBClassifier GBNClassifier "
+        "ANBClassifier AdditiveClassifier AutoClassifier CkGClassifier FANClassifier FSANBClassifier GBNClassifier "
         "NaiveBayesClassifier NetworkClassifier PooledClassifier RefittedClassifier TANClassifier"
     ),
     "anbexact.files.classifiers": "load",

@@ -3,6 +3,7 @@
 from anbexact.classifiers.a2de import A2DEClassifier
 from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
+from anbexact.classifiers.automatic import AutoClassifier
 from anbexact.classifiers.averaged import (
     AveragedANBClassifier,
     AveragedClassifier,
@@ -35,6 +36,7 @@ __all__ = [
     "ANBClassifier",
     "AODEClassifier",
     "AdditiveClassifier",
+    "AutoClassifier",
     "AveragedANBClassifier",
     "AveragedClassifier",
     "AveragedFANClassifier",

@@ -54,6 +54,7 @@ from anbexact.scores.registry import SCORES, no_score
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
+from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.missing import check_missing_class
 from anbexact.tables.prediction import check_choice
@@ -287,13 +288,14 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
     def _learned_again(self, X: Any, y: Any, weights: Any) -> DiscreteClassifier:
         if self._choices is None:
             return super()._learned_again(X, y, weights)
-        return self._with_choices(self._choices).fit(X, y, sample_weight=weights)
+        return self._with_choices(self._choices, X).fit(X, y, sample_weight=weights)
 
-    def _with_choices(self, choices: Choices) -> Self:
-        """Return an unfitted copy of this fitted classifier, whose next fit makes these choices.
+    def _with_choices(self, choices: Choices, X: Any) -> Self:
+        """Return an unfitted copy of this fitted classifier, whose next fit, to X, makes these choices.
 
         The copy knows all states of columns that were neither cut nor grouped. Otherwise, a state that its rows lack
-        would be summed out at prediction, which can take long after a refit.
+        would be summed out at prediction, which can take long after a refit. It does not in a column with other
+        values: such values occur only in rows that this classifier left out for missing cells, and the copy may not.
         """
         copy: Self = clone(self)
         copy._given = choices
@@ -302,6 +304,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         known = {name: vocabulary.states[name] for name in vocabulary.features if name not in read_otherwise}
         for name in vocabulary.own_missing & known.keys():
             known[name] = known[name][:-1]
+        for name, column in zip(vocabulary.features, read_columns(X), strict=True):
+            if name in known and not set(known[name]).issuperset(column.coded[1]):
+                del known[name]
         copy.categories = {**known, **(self.categories or {})}
         return copy
 

@@ -99,8 +99,8 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             limit = few
         return _Climbing(self, limit)
 
-    def _with_choices(self, choices: Choices) -> Self:
-        copy = super()._with_choices(choices)
+    def _with_choices(self, choices: Choices, X: Any) -> Self:
+        copy = super()._with_choices(choices, X)
         if choices.max_parents is not None:
             copy.max_parents = choices.max_parents
         return copy

@@ -29,6 +29,7 @@ from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.pooling.learning import (
     NO_WEIGHT,
+    NOT_NEEDED,
     OUT_OF_TIME,
     POOLED,
     Fold,
@@ -186,6 +187,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     ridge_: float
     _considered: dict[Hashable, list[Any]]
     common_: FixedStructureClassifier | None
+    _automatic = staticmethod(automatic_members)
+    """The function that returns the members of ``"auto"``."""
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -225,13 +228,13 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
         members = self._chosen(len(columns), target, weights, cut=cut)
         labels = known_labels(target, weights, [member.estimator for member in members])
-        parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
+        parts = [] if self._equal else self._parts(columns, target, weights, cut=cut)
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
         with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
-            deadline = Deadline(self.time_limit)
+            deadline = Deadline(self._seconds)
             enough = LITTLE if isinstance(self.members, str) else 0.0
             rows = X, y, weights
             learn_members(records, rows, folds, labels, deadline, progress_of(self.verbose), enough)
@@ -239,11 +242,22 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         self._tell(records)
         return self
 
+    def _parts(
+        self, columns: list[Column], target: Column, weights: Weights, *, cut: bool
+    ) -> list[tuple[Weights, Weights]]:
+        """Return the weights of the rows that are learned from, and of those held out, in every fold."""
+        return frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
+
     def _n_folds(self, weights: Weights, *, cut: bool) -> int:
         """Return the number of folds for rows of these weights; ``cut`` says whether columns are cut."""
         if not isinstance(self.folds, str):
             return self.folds
         return FOLDS if np.count_nonzero(weights) < (FEW_ROWS if cut else MANY_ROWS) else FEWER_FOLDS
+
+    @property
+    def _seconds(self) -> float | None:
+        """How long a fit may take; None for as long as it takes."""
+        return self.time_limit
 
     @property
     def _equal(self) -> bool:
@@ -258,7 +272,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         settings = {**settings, "verbose": -1}
         n_rows = int(np.count_nonzero(weights))
-        return automatic_members(n_features, n_classes, n_rows, settings, cut=cut)
+        return self._automatic(n_features, n_classes, n_rows, settings, cut=cut)
 
     def _weigh(
         self, records: list[Record], folds: list[Fold], rows: tuple[Any, Any, Weights], labels: list[Any]
@@ -270,6 +284,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             ready, folds = learned[:1], []
         for record in learned:
             record.outcome = OUT_OF_TIME
+        for record in ready:
+            record.outcome = NOT_NEEDED
+        ready = self._needed(ready, folds, len(labels))
         found = pool_weights(ready, folds, len(labels), self.ridge)
         for record, weight in zip(ready, found.weights, strict=True):
             record.outcome = POOLED if weight > 0 else NO_WEIGHT
@@ -285,6 +302,10 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         names = [name for name, _ in fitted]
         frame = member_table(records, dict(zip(names, weights.weights, strict=True)))
         self.set_pool(fitted, weights, frame, self._common([member for _, member in fitted], rows))
+
+    def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
+        """Return the members that are weighted; the others are left out because these suffice."""
+        return records
 
     def _common(
         self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
@@ -303,13 +324,17 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         late = [record.member.name for record in records if record.outcome == OUT_OF_TIME]
         if late:
             done = sum(record.outcome in (POOLED, NO_WEIGHT) for record in records)
-            warn(
-                f"time_limit={self.time_limit!r} was too short: only {done} of {len(records)} members could be "
-                f"learned. Left out: {', '.join(map(repr, late))}. Raise time_limit, or pass fewer members"
-            )
+            self._tell_late(late, f"{done} of {len(records)}")
         for record in records:
             if record.outcome.startswith("refused"):
                 warn(f"the member {record.member.name!r} is not in the pool: {record.outcome}")
+
+    def _tell_late(self, late: Sequence[str], done: str) -> None:
+        """Warn about members that the time did not suffice for, while it sufficed for some others."""
+        warn(
+            f"time_limit={self.time_limit!r} was too short: only {done} members could be "
+            f"learned. Left out: {', '.join(map(repr, late))}. Raise time_limit, or pass fewer members"
+        )
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""

@@ -43,9 +43,9 @@ DEMO_MODELS = (
     "gradient boosting",
     "random forest",
     "TAN smooth",
-    "pool",
+    "auto",
 )
-"""The models that are compared without any arguments: naive Bayes to the pool, and popular alternatives."""
+"""The models that are compared without any arguments: naive Bayes to what ``fit`` learns by default, and popular alternatives."""
 
 
 def compare_and_print(
@@ -221,7 +221,7 @@ def _print_learned(name: str, classifier: DiscreteClassifier, query: Query | Non
         else:
             why = f"{found.model} comes from another package and is not explained here"
         print_wrapped(f"{why}. What follows is the {name}, the next choice among this package's.", width=TABLE_WIDTH)
-    print(f"\n{', '.join(filter(None, [f'The {name} of all rows', sample_sizes(classifier)]))}")
+    print(f"\n{', '.join(filter(None, [f'{name}, learned from all rows', sample_sizes(classifier)]))}")
     print_reading(classifier)
     print_learned(classifier)
     if query is not None:

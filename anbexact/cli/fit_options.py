@@ -29,6 +29,7 @@ PARAMETER_NAMES = (
     "min_weight",
     "required_edges",
     "forbidden_edges",
+    "time_budget",
     "time_limit",
     "memory_limit",
     "tabu",
@@ -40,8 +41,8 @@ PARAMETER_NAMES = (
 """Parameters of classifiers that options set, by the name under which the parser stores these."""
 
 
-DEFAULT = "anb"
-"""The model that is learned if ``--model`` is not given."""
+DEFAULT, OTHERWISE = "auto", "anb"
+"""The model that is learned if ``--model`` is not given, and the one that is if other options do not apply to it."""
 
 
 def titles() -> dict[str, str]:
@@ -160,8 +161,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--model",
         choices=Later(titles),
         metavar="MODEL",
-        help="one of the models below (default anb: optimal augmented naive Bayes, unless it predicts held-out rows "
-        "worse than the class frequencies; then nb --smooth)",
+        help="one of the models below (default auto; anb if you pass an option that applies to networks only)",
     )
     group.add_argument(
         "--score",
@@ -246,6 +246,12 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
             metavar="A->B",
             help=f"{EDGE_HELP}, {which}; repeatable",
         )
+    group.add_argument(
+        "--time-budget",
+        type=float,
+        metavar="S",
+        help="seconds in which auto learns as many models as it can (default 30)",
+    )
     group.add_argument(
         "--time-limit",
         type=float,

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from sklearn.dummy import DummyClassifier
-
 from anbexact._runtime.units import counted
-from anbexact.classifiers.choosing.frequencies import FOLDS, PredictedWorseWarning
 from anbexact.classifiers.discrete import first_table_classifier
-from anbexact.cli.fit_options import DEFAULT, titles
+from anbexact.classifiers.pooling.learning import OUT_OF_TIME
+from anbexact.cli.fit_options import DEFAULT, OTHERWISE, titles
 from anbexact.cli.learning import foreign_to, learn, refitted, unfitted
-from anbexact.cli.messages import ProgressLine, note
 from anbexact.cli.models import write_model
 from anbexact.cli.shape_options import chosen_shapes
-from anbexact.compare import compare
 from anbexact.models.network.probable_levels import most_probable_levels
 from anbexact.report import feature_report
 from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
@@ -54,7 +49,8 @@ def learn_and_print(
     parameters : dict
         The parameters of the classifier that options set.
     """
-    chosen = _learned(args, X, y, weights, parameters)
+    args.model = args.model or _suits(args, parameters)
+    chosen = _fitted(args, X, y, weights, parameters)
     if args.output is not None:
         write_model(chosen, args.output)
     rows, rows_trained = len(X), _count_trained(first_table_classifier(chosen), X, weights)
@@ -81,63 +77,10 @@ def learn_and_print(
         print(f"saved to {args.output}")
 
 
-def _learned(
-    args: argparse.Namespace,
-    X: pd.DataFrame,
-    y: pd.Series[Any],
-    weights: pd.Series[Any] | None,
-    parameters: dict[str, Any],
-) -> DiscreteClassifier:
-    """Return the fitted classifier that the options name, the default, or its replacement if it predicts badly.
-
-    ``args`` is changed to name what was learned.
-    """
-    replaceable = args.model is None and _suits_smooth_naive_bayes(args, parameters)
-    args.model = args.model or DEFAULT
-    with warnings.catch_warnings():
-        if replaceable:
-            warnings.simplefilter("error", PredictedWorseWarning)
-        try:
-            return _fitted(args, X, y, weights, parameters)
-        except PredictedWorseWarning as found:
-            losses = re.search(r"\(.*?\)", str(found))
-    args.model, args.smooth = "nb", True
-    chosen = _fitted(args, X, y, weights, parameters)
-    how_much = f" {losses[0]}" if losses else ""
-    note(
-        f"the {titles()[DEFAULT]} predicts held-out rows worse than the class frequencies{how_much}: naive "
-        f"Bayes with smooth shapes was learned instead (--model nb --smooth); pass --model {DEFAULT} to keep it"
-        f"{_held_out_loss(chosen, X, y, weights)}"
-    )
-    return chosen
-
-
-def _held_out_loss(
-    chosen: DiscreteClassifier, X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None
-) -> str:
-    """Return a sentence with the log losses of a classifier and of the class frequencies in cross-validation.
-
-    It is empty if the classes have too few rows for that.
-    """
-    with ProgressLine() as line, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all rows has given these
-        models = {"learned": chosen, "frequencies": DummyClassifier()}
-        try:
-            found = compare(X, y, sample_weight=weights, folds=FOLDS, models=models, refit=False, progress=line.show)
-        except ValueError:
-            return ""
-    own, of_frequencies = found["log_loss"]
-    return (
-        f". In {found.attrs['folds']}-fold cross-validation, its log loss is {own:.3f} nats per row, against "
-        f"{of_frequencies:.3f} of the class frequencies"
-    )
-
-
-def _suits_smooth_naive_bayes(args: argparse.Namespace, parameters: dict[str, Any]) -> bool:
-    """Whether the options also apply to naive Bayes with smooth shapes."""
-    if args.refit or args.smooth or args.continuous == "universal" or EM in (args.missing, args.missing_class):
-        return False
-    return not foreign_to("nb", parameters)
+def _suits(args: argparse.Namespace, parameters: dict[str, Any]) -> str:
+    """Return the model to learn if none is named: the default, or the one to which all options apply."""
+    refits = args.refit or args.smooth or EM in (args.missing, args.missing_class)
+    return OTHERWISE if refits or foreign_to(DEFAULT, parameters) else DEFAULT
 
 
 def _fitted(
@@ -210,7 +153,20 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
         title = title.removeprefix("optimal ")
     print(f"\n{', '.join(filter(None, [title, sample_sizes(chosen)]))}")
     print_learned(chosen)
+    _print_late(chosen)
     _print_accuracy(accuracy)
+
+
+def _print_late(chosen: Any) -> None:
+    """Print how many models the budget of time did not allow, if there is one."""
+    if getattr(chosen, "time_budget", None) is None:
+        return
+    late = int((chosen.members_["outcome"] == OUT_OF_TIME).sum())
+    if late:
+        print(
+            f"the budget of {chosen.time_budget:g} s was too short for {counted(late, 'model')}: a longer one "
+            "(--time-budget) may predict better"
+        )
 
 
 def _print_accuracy(accuracy: float) -> None:

@@ -27,6 +27,7 @@ OPTIONS = {
     "handle_missing": "--missing",
     "missing_class": "--missing-class",
     "handle_unknown": "--unknown",
+    "time_budget": "--time-budget",
     "time_limit": "--time-limit",
     "memory_limit": "--memory-limit",
     "tabu": "--tabu",

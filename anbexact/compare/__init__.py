@@ -105,7 +105,8 @@ def compare(
       better than this has learned nothing from the features.
     - ``"NB"``, ``"TAN"`` and ``"ANB"``: this package's networks with their default parameters.
     - ``"NB smooth"`` and ``"TAN smooth"``: the :class:`~anbexact.AdditiveClassifier` of these networks.
-    - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which often predicts best, and takes longest.
+    - ``"auto"``: the :class:`~anbexact.AutoClassifier`, which often predicts best, and takes longest, in every fold
+      up to its budget of 30 seconds or, if that is less, its share of ``time_limit``.
     - ``"logistic regression"``: scikit-learn's (L2 penalty, C = 1). Numeric columns are standardised and not cut,
       their missing cells are replaced by the median; the other columns are one-hot encoded.
     - ``"gradient boosting"`` (on histograms) and ``"random forest"`` (300 trees, probabilities of at least 0.001):
@@ -113,6 +114,7 @@ def compare(
 
     These models are included only if you name them:
 
+    - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which has more models than ``"auto"`` and no budget.
     - ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"`` (k = 2) and ``"AODE"``.
     - ``"CategoricalNB"``: scikit-learn's. Numeric columns with more than 10 distinct values are cut as for this
       package's classifiers; missing or unknown cells are replaced by the most frequent state.

@@ -32,6 +32,10 @@ INTERRUPTED = "interrupted: "
 """The beginning of the warning of a search that Ctrl-C ends early; here, Ctrl-C ends the comparison."""
 
 
+WARM_SECONDS = 1.0
+"""Budget of time of a fit that only compiles."""
+
+
 def warm_up(contender: Contender, data: Data, refit: bool) -> None:
     """Fit, refit and predict once on few rows (and columns), so that compilation is not timed.
 
@@ -43,6 +47,8 @@ def warm_up(contender: Contender, data: Data, refit: bool) -> None:
     small = _rows(contender.table, few)
     if hasattr(contender.estimator, "to_pgmpy"):
         small = small.iloc[:, :4]
+    if "time_budget" in contender.estimator.get_params(deep=False):
+        contender = replace(contender, estimator=clone(contender.estimator).set_params(time_budget=WARM_SECONDS))
     with contextlib.suppress(ValueError, MemoryError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", message=INTERRUPTED)
@@ -246,11 +252,12 @@ def _learned(setting: _Setting, job: _Job, train: Rows) -> tuple[Any, float]:
         left = setting.budget.left
         own = contender.estimator.get_params(deep=False)
         limited = contender
-        if left < inf and "time_limit" in own:
-            estimator = clone(contender.estimator).set_params(
-                time_limit=min(max(left, SHORTEST), own["time_limit"] or inf)
-            )
-            limited = replace(contender, estimator=estimator)
+        if left < inf:
+            shares = {"time_limit": left, "time_budget": left / (len(data.splits) - job.number)}
+            within = {
+                name: min(max(share, SHORTEST), own[name] or inf) for name, share in shares.items() if name in own
+            }
+            limited = replace(contender, estimator=clone(contender.estimator).set_params(**within))
         model = _fitted(limited, _rows(contender.table, train), data.target.iloc[train], _weights(data, train))
         return model, time.perf_counter() - began
     fits = setting.fits_of(job.number)

@@ -35,7 +35,7 @@ MODELS = (
     "random forest",
     "ANB",
     "TAN smooth",
-    "pool",
+    "auto",
 )
 """The models that are compared if none are named, as a rule the quicker ones first."""
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)

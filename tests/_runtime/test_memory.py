@@ -172,6 +172,6 @@ class TestMemoryRunsOut:
 
         monkeypatch.setattr("anbexact.cli.predict.run", fail)
         monkeypatch.setattr("anbexact.cli.fitting.learn", fail)
-        for command in (["fit", "monks.csv", "--class", "monk"],):
+        for command in (["fit", "--model", "anb", "monks.csv", "--class", "monk"],):
             assert main(command) == 1
             assert "memory ran out: pass fewer rows or columns" in capsys.readouterr().err

@@ -118,7 +118,7 @@ class TestNarrowOutputs:
         assert "naïve ł" in out.decode("utf-16" if encoding == "utf-16" else "utf-8")
 
     def test_what_is_wrong_is_said(self, encoding, table, monkeypatch):
-        code, _, err = printed(monkeypatch, encoding, "fit", "data.csv", "--class", "Ž")
+        code, _, err = printed(monkeypatch, encoding, "fit", "--model", "anb", "data.csv", "--class", "Ž")
         assert code == 2
         assert ("Ž" if encoding.startswith("utf") else r"\u") in err.decode(encoding) or encoding == "cp1252"
 

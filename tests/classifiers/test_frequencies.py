@@ -36,6 +36,7 @@ NOT_WORSE = {
     "FSANBClassifier": "selects hardly any feature",
     "FSSJClassifier": "selects hardly any feature",
     "SelectiveKDBClassifier": "selects hardly any feature",
+    "AutoClassifier": "gives its models little weight",
     "PooledClassifier": "gives its members little weight",
     "WeightedNaiveBayesClassifier": "takes over the smoothing by which naive Bayes predicts the frequencies",
 }

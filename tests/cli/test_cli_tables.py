@@ -165,7 +165,7 @@ class TestSameTable:
         expected = NaiveBayesClassifier(handle_missing="own_state").fit(X, frame["answer"])
         WRITERS[name](frame, name)
         options = ["--model", "nb", "--missing", "own_state", "--text", "code"]
-        code, _, _ = run(capsys, "fit", name, "--class", "answer", *options, "-o", "m.json")
+        code, _, _ = run(capsys, "fit", "--model", "anb", name, "--class", "answer", *options, "-o", "m.json")
         assert code == 0
         model = anbexact.load("m.json")
         assert model.vocabulary_ == expected.vocabulary_
@@ -700,14 +700,14 @@ class TestColumns:
         ],
     )
     def test_refused(self, capsys, args, message):
-        assert message in refusal(capsys, "fit", "t.csv", "--class", "answer", *args)
+        assert message in refusal(capsys, "fit", "--model", "anb", "t.csv", "--class", "answer", *args)
 
 
 class TestModelOptions:
     def test_arcs(self, capsys):
         table().to_csv("t.csv", index=False)
         Path("arcs.txt").write_text("# of interest\nflag -> count\n\ncode->maybe  \n")
-        arguments = ["fit", "t.csv", "--class", "answer", "--json", "--drop", "place,gaps"]
+        arguments = ["fit", "--model", "anb", "t.csv", "--class", "answer", "--json", "--drop", "place,gaps"]
         arcs = ["--required", "arcs.txt", "--required", "width->flag", "--forbidden", "width -> code"]
         edges = json.loads(run(capsys, *arguments, *arcs)[1])["feature_edges"]
         assert {("flag", "count"), ("code", "maybe"), ("width", "flag")} <= set(map(tuple, edges))
@@ -781,7 +781,7 @@ class TestModelOptions:
 )
 def test_damaged_tables(capsys, name, content, message):
     Path(name).write_bytes(content)
-    assert message in refusal(capsys, "fit", name, "--class", "y")
+    assert message in refusal(capsys, "fit", "--model", "anb", name, "--class", "y")
 
 
 def test_a_workbook_that_is_packed_in_an_unknown_way(capsys):
@@ -790,7 +790,9 @@ def test_a_workbook_that_is_packed_in_an_unknown_way(capsys):
     entry = content.rindex(b"PK\x01\x02", 0, content.index(b"[Content_Types].xml", content.index(b"PK\x01\x02")))
     content[entry + 10] = 99  # the method of compression
     Path("t.xlsx").write_bytes(content)
-    assert "t.xlsx: it is not a valid workbook (" in refusal(capsys, "fit", "t.xlsx", "--class", "y")
+    assert "t.xlsx: it is not a valid workbook (" in refusal(
+        capsys, "fit", "--model", "anb", "t.xlsx", "--class", "y"
+    )
 
 
 def test_archives_and_workbooks_with_several_tables(capsys):
@@ -798,7 +800,7 @@ def test_archives_and_workbooks_with_several_tables(capsys):
         archive.writestr("a.csv", "a,y\n")
         archive.writestr("b.csv", "a,y\n")
     assert "t.zip must contain exactly one file, not 2 (a.csv, b.csv)" in refusal(
-        capsys, "fit", "t.zip", "--class", "y"
+        capsys, "fit", "--model", "anb", "t.zip", "--class", "y"
     )
     with pd.ExcelWriter("t.xlsx") as workbook:
         pd.DataFrame({"a": [1, 2], "y": ["p", "q"]}).to_excel(workbook, sheet_name="one", index=False)
@@ -806,7 +808,9 @@ def test_archives_and_workbooks_with_several_tables(capsys):
     assert read("t.xlsx").columns.tolist() == ["a", "y"]
     assert "reading sheet 'one'; use --sheet to choose another ('two')" in capsys.readouterr().err
     assert read("t.xlsx", sheet="two").columns.tolist() == ["b", "y"]
-    assert "has no sheet 'three'" in refusal(capsys, "fit", "t.xlsx", "--class", "y", "--sheet", "three")
+    assert "has no sheet 'three'" in refusal(
+        capsys, "fit", "--model", "anb", "t.xlsx", "--class", "y", "--sheet", "three"
+    )
 
 
 def test_row_names_are_left_out_and_said(capsys):
@@ -996,7 +1000,9 @@ class TestTextThatIsMore:
 
     def test_fit_and_predict(self, capsys):
         frame = self.table("t.csv")
-        code, out, err = run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json", "--discretizer", "median")
+        code, out, err = run(
+            capsys, "fit", "--model", "anb", "t.csv", "--class", "kind", "-o", "m.json", "--discretizer", "median"
+        )
         assert code == 0
         assert err == (
             "anbexact: note: column 'zip' contains numbers with leading zeros, such as 00000, and is read as text\n"
@@ -1015,12 +1021,14 @@ class TestTextThatIsMore:
 
     def test_json_shows_cut_points_in_their_units(self, capsys):
         self.table("t.csv")
-        _, out, _ = run(capsys, "fit", "t.csv", "--class", "kind", "--discretizer", "median", "--json")
+        _, out, _ = run(
+            capsys, "fit", "--model", "anb", "t.csv", "--class", "kind", "--discretizer", "median", "--json"
+        )
         assert json.loads(out)["cut_points"] == {"when": ["2021-06-02 06:00"], "blank": [14.75]}
 
     def test_what_is_no_date_at_prediction(self, capsys):
         frame = self.table("t.csv")
-        run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json")
+        run(capsys, "fit", "--model", "anb", "t.csv", "--class", "kind", "-o", "m.json")
         frame.assign(when=["soon", *frame["when"][1:]]).to_csv("bad.csv", index=False)
         assert refusal(capsys, "predict", "m.json", "bad.csv") == (
             "bad.csv: column 'when' contained datetimes in fit, but now contains 'soon': pass datetimes, or ISO "
@@ -1177,7 +1185,7 @@ class TestTextThatIsMore:
     def test_columns_of_numbers_that_are_to_stay_text(self, capsys):
         frame = self.german()
         write_csv(frame.assign(share=[f"{k % 15} %" for k in range(len(frame))]), "t.csv")
-        run(capsys, "fit", "t.csv", "--class", "kind", "--text", "share", "-o", "m.json")
+        run(capsys, "fit", "--model", "anb", "t.csv", "--class", "kind", "--text", "share", "-o", "m.json")
         model = anbexact.load("m.json")
         assert "share" in model.vocabulary_.groups
         assert run(capsys, "report", "m.json", "t.csv", "--folds", "2", "-o", "r.html")[0] == 0

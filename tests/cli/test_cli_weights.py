@@ -35,10 +35,12 @@ def run(capsys, *args):
 
 
 def test_fit_learns_from_the_rows_counted(capsys):
-    code, out, err = run(capsys, "fit", "counts.csv", "--class", "ill", "--counts", "Freq", "-o", "m.json")
+    code, out, err = run(
+        capsys, "fit", "--model", "anb", "counts.csv", "--class", "ill", "--counts", "Freq", "-o", "m.json"
+    )
     assert (code, err) == (0, "")
     assert "counts.csv: 89 rows, counted by Freq, 2 features" in out
-    run(capsys, "fit", "rows.csv", "--class", "ill", "-o", "plain.json")
+    run(capsys, "fit", "--model", "anb", "rows.csv", "--class", "ill", "-o", "plain.json")
     X = ROWS.drop(columns="ill")
     assert np.array_equal(anbexact.load("m.json").predict_proba(X), anbexact.load("plain.json").predict_proba(X))
 
@@ -65,7 +67,7 @@ def numbered(n_rows):
 
 def test_row_numbers_are_left_out_before_rows_are_repeated(capsys):
     numbered(24).to_csv("t.csv", index=False)
-    _, out, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq", "-o", "m.json")
+    _, out, err = run(capsys, "fit", "--model", "anb", "t.csv", "--class", "ill", "--counts", "Freq", "-o", "m.json")
     assert (
         "t.csv: each column that looks like an identifier is left out: 'rownames' (whole numbers that number" in err
     )
@@ -75,21 +77,23 @@ def test_row_numbers_are_left_out_before_rows_are_repeated(capsys):
     err = run(capsys, "compare", "t.csv", "--class", "ill", "--counts", "Freq", "--models", "NB", "--no-refit")[2]
     assert "'rownames'" in err
     assert "--keep-identifiers" not in err
-    out, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq", "--keep-identifiers")[1:]
+    out, err = run(
+        capsys, "fit", "--model", "anb", "t.csv", "--class", "ill", "--counts", "Freq", "--keep-identifiers"
+    )[1:]
     assert "3 features" in out
     assert "identifier" not in err
 
 
 def test_a_table_of_counts_with_nothing_but_row_numbers_is_refused(capsys):
     numbered(24)[["rownames", "ill", "Freq"]].to_csv("t.csv", index=False)
-    code, _, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq")
+    code, _, err = run(capsys, "fit", "--model", "anb", "t.csv", "--class", "ill", "--counts", "Freq")
     assert code != 0
     assert "t.csv: every column looks like an identifier: 'rownames'" in err
 
 
 def test_few_counts_have_no_identifiers(capsys):
     numbered(19).to_csv("t.csv", index=False)
-    _, out, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq")
+    _, out, err = run(capsys, "fit", "--model", "anb", "t.csv", "--class", "ill", "--counts", "Freq")
     assert "3 features" in out
     assert "identifier" not in err
 
@@ -97,7 +101,7 @@ def test_few_counts_have_no_identifiers(capsys):
 def test_a_report_reads_a_left_out_column_as_fit_did(capsys):
     table = numbered(120).drop(columns="Freq")
     table.to_csv("t.csv", index=False)
-    run(capsys, "fit", "t.csv", "--class", "ill", "-o", "m.json")
+    run(capsys, "fit", "--model", "anb", "t.csv", "--class", "ill", "-o", "m.json")
     document = run(capsys, "report", "m.json", "t.csv", "--folds", "2", "--json")[1]
     assert "number the rows" in document
     assert "numbers as text" not in document
@@ -115,7 +119,7 @@ def test_a_report_reads_a_left_out_column_as_fit_did(capsys):
 )
 def test_what_is_not_a_count_is_refused(capsys, cells, message):
     TABLE.assign(Freq=cells).to_csv("t.csv", index=False)
-    code, _, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq")
+    code, _, err = run(capsys, "fit", "--model", "anb", "t.csv", "--class", "ill", "--counts", "Freq")
     assert code != 0
     assert f"--counts: {message}" in err
 
@@ -123,20 +127,22 @@ def test_what_is_not_a_count_is_refused(capsys, cells, message):
 def test_names_and_memory(capsys, monkeypatch):
     assert (
         "counts.csv has no column 'freq'; did you mean 'Freq'"
-        in run(capsys, "fit", "counts.csv", "--class", "ill", "--counts", "freq")[2]
+        in run(capsys, "fit", "--model", "anb", "counts.csv", "--class", "ill", "--counts", "freq")[2]
     )
     monkeypatch.setattr(row_counts, "available_memory", lambda: 1_000)
-    err = run(capsys, "fit", "counts.csv", "--class", "ill", "--counts", "Freq")[2]
+    err = run(capsys, "fit", "--model", "anb", "counts.csv", "--class", "ill", "--counts", "Freq")[2]
     assert "stand for 89 rows, more than fit into memory. --weights Freq learns from the same counts" in err
 
 
 def test_a_column_that_looks_like_counts_is_noted(capsys):
-    assert "pass --counts Freq" in run(capsys, "fit", "counts.csv", "--class", "ill")[2]
-    assert "--counts" not in run(capsys, "fit", "counts.csv", "--class", "ill", "--weights", "Freq")[2]
+    assert "pass --counts Freq" in run(capsys, "fit", "--model", "anb", "counts.csv", "--class", "ill")[2]
+    assert (
+        "--counts" not in run(capsys, "fit", "--model", "anb", "counts.csv", "--class", "ill", "--weights", "Freq")[2]
+    )
     TABLE.rename(columns={"Freq": "age"}).to_csv("t.csv", index=False)
-    assert "--counts" not in run(capsys, "fit", "t.csv", "--class", "ill")[2]
+    assert "--counts" not in run(capsys, "fit", "--model", "anb", "t.csv", "--class", "ill")[2]
     pd.concat([TABLE, TABLE.assign(Freq=1)]).to_csv("t.csv", index=False)  # some rows agree in all other columns
-    assert "--counts" not in run(capsys, "fit", "t.csv", "--class", "ill")[2]
+    assert "--counts" not in run(capsys, "fit", "--model", "anb", "t.csv", "--class", "ill")[2]
 
 
 def test_weights_of_a_survey_are_noted_and_scaled(capsys):
@@ -157,7 +163,7 @@ def test_weights_of_a_survey_are_noted_and_scaled(capsys):
     assert sum(of["rows"] for of in document["data"]["classes"]) == pytest.approx(89)
     assert (
         "--scale-weights requires --weights COLUMN"
-        in run(capsys, "fit", "rows.csv", "--class", "ill", "--scale-weights")[2]
+        in run(capsys, "fit", "--model", "anb", "rows.csv", "--class", "ill", "--scale-weights")[2]
     )
 
 

@@ -366,7 +366,7 @@ def test_each_model_is_told_as_soon_as_it_is_known():
 def test_the_default_models_begin_with_the_quick_ones():
     assert MODELS[:3] == ("class frequencies", "NB", "logistic regression")
     assert {"NB smooth", "TAN smooth", "gradient boosting", "random forest"} < set(MODELS)
-    assert MODELS[-1] == "pool"
+    assert MODELS[-1] == "auto"
 
 
 class TestBudget:

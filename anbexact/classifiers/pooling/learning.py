@@ -38,6 +38,9 @@ POOLED = "pooled"
 NOT_NEEDED = "not needed"
 """Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
 
+SHORTEST = 1e-3
+"""Seconds of the refit of the first member if no time is left."""
+
 
 @dataclass
 class Record:
@@ -204,7 +207,7 @@ def _learn_in_turn(
 
         try:
             tell("all rows", 0)
-            record.learn(fits, deadline.left)
+            record.learn(fits, deadline.left or SHORTEST)
             for number, fold in enumerate(folds):
                 if deadline.left <= record.longest:
                     record.outcome = OUT_OF_TIME
@@ -379,6 +382,41 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
         return PoolWeights.equal(len(records), n_classes)
     held_out = held_out_logs(records, folds)
     return fit_pool(held_out) if isinstance(ridge, str) else fit_weights(held_out, float(ridge))
+
+
+def fewest_members(
+    records: Sequence[Record], folds: Sequence[Fold], n_classes: int, ridge: float | str, tolerance: float
+) -> list[Record]:
+    """Return few members whose pool predicts the held-out rows almost as well as that of all members.
+
+    The member without which the loss is least is left out, as long as it is not above the loss of all members by more
+    than the tolerance.
+
+    Parameters
+    ----------
+    records, folds, n_classes, ridge
+        As for :func:`pool_weights`.
+    tolerance : float
+        Nats per row.
+    """
+    kept = list(records)
+    if not folds:
+        return kept
+    most = _pooled_loss(kept, folds, n_classes, ridge) + tolerance
+    while len(kept) > 1:
+        without = [[other for other in kept if other is not record] for record in kept]
+        losses = [_pooled_loss(rest, folds, n_classes, ridge) for rest in without]
+        best = int(np.argmin(losses))
+        if losses[best] > most:
+            break
+        kept = without[best]
+    return kept
+
+
+def _pooled_loss(records: Sequence[Record], folds: Sequence[Fold], n_classes: int, ridge: float | str) -> float:
+    """Return the log loss of a pool on the rows to which its weights are fitted, in nats per row."""
+    held_out = held_out_logs(records, folds)
+    return -pool_weights(records, folds, n_classes, ridge).log_likelihood(held_out) / float(held_out.weights.sum())
 
 
 def held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> HeldOutLogs:

@@ -20,6 +20,8 @@ from anbexact.classifiers.refitted import RefittedClassifier
 
 AUTO = "auto"
 """The value of a parameter that is chosen from the rows."""
+TAN_SMOOTH = "TAN smooth"
+"""The name of the member with smooth shapes of the pairs of a tree."""
 MANY_FEATURES = 22
 """Number of features beyond which no automatic member searches its structure exactly."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
@@ -28,6 +30,9 @@ interactions; up to the second, only a smooth TAN has them, and only if columns 
 have main effects only."""
 INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""
+FEW_VALUES, FEW_INTERVALS = 300, 8
+"""Of the quick first member of a pool that is learned in a given time: most values of a column without groups, and
+the number of intervals of a smooth column."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with five
 parents (and hierarchical tables, which need fewer rows)."""
@@ -80,13 +85,43 @@ def automatic_members(
     return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, n_rows=n_rows)
 
 
+def members_in_time(
+    n_features: int, n_classes: int, n_rows: int, settings: Mapping[str, Any], *, cut: bool = True
+) -> list[Member]:
+    """Return the members of a pool that is learned in a given time, those first that predict well after short fits.
+
+    The first is naive Bayes with smooth shapes of a single strength, on few intervals, and without groups of values
+    where a column has up to `FEW_VALUES` of them. It is learned in seconds. Where rows are few for their columns or
+    classes, it predicts better than shapes with a strength for each column; if there are more columns than rows, it
+    is the only member. Then come the members of :func:`automatic_members`, with a smooth TAN of any size, and after
+    it, where features are not too many, a kDB with smooth shapes of a single strength, for interactions of three.
+    """
+    own = dict(settings)
+    if isinstance(own.get("group_categories"), str):
+        own["group_categories"] = FEW_VALUES
+    members = [_of_one_strength("NB", NaiveBayesClassifier(**own))]
+    if n_features > n_rows:
+        return members
+    others = {member.name: member for member in automatic_members(n_features, n_classes, n_rows, settings, cut=cut)}
+    members.append(others.pop("NB smooth"))
+    members.append(others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings)))))
+    if n_features <= MANY_FEATURES:
+        members.append(_of_one_strength("kDB", KDBClassifier(**settings)))
+    return [*members, *others.values()]
+
+
+def _of_one_strength(name: str, network: NetworkClassifier) -> Member:
+    """Return a network with smooth shapes on few intervals, all of the strength that predicts left-out rows best."""
+    return Member(f"{name} smooth, one strength", AdditiveClassifier(network, smooth="cv", intervals=FEW_INTERVALS))
+
+
 def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     smooth = exact and size <= MANY_UNKNOWNS
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if size <= MOST_UNKNOWNS:
-        members.append(Member("TAN smooth", AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
+        members.append(Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
     if smooth:
         members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
     members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))

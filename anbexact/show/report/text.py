@@ -77,6 +77,8 @@ def print_legend(frame: pd.DataFrame) -> None:
             "smooth: smooth shapes on fine intervals, fitted to predict the class; parameters are effective degrees"
         )
         print("  of freedom")
+    if "auto" in frame.index:
+        print("auto: what anbexact fit learns: the models that predict best, of those that a budget of time allows")
 
 
 def _number(value: float, digits: int) -> str:

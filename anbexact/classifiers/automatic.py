@@ -1,0 +1,107 @@
+"""The classifier to begin with: a pool of the models that can be learned in a given time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+
+from anbexact._runtime.deadline import check_limit
+from anbexact.classifiers.parameters import parameter_group
+from anbexact.classifiers.pooled import PooledClassifier, PooledParameters
+from anbexact.classifiers.pooling.learning import Fold, Record, fewest_members
+from anbexact.classifiers.pooling.members import AUTO, members_in_time
+from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.table import Weights
+
+BUDGET = 30.0
+"""Default time of a fit, in seconds."""
+
+
+ROWS_FOR_ONE_FOLD = 1_500
+"""Number of rows from which on a third of them, held out once, is enough to weight the models."""
+
+TOLERANCE = 1e-3
+"""How much the loss on held-out rows may rise, in nats per row, for a pool of fewer models."""
+
+
+@parameter_group
+class AutoParameters(PooledParameters):
+    """How long a fit may take. The other parameters of a pool, but for those of the table, are fixed."""
+
+    time_budget: float | None = field(default=BUDGET, kw_only=False)
+    members: str = field(default=AUTO, init=False)
+    folds: str = field(default=AUTO, init=False)
+    ridge: str = field(default=AUTO, init=False)
+    time_limit: None = field(default=None, init=False)
+
+
+@register_classifier(
+    "auto",
+    "what predicts best of the models that the time allows",
+    compared=[Compared("auto", 210, refitted=False)],
+)
+class AutoClassifier(AutoParameters, PooledClassifier):
+    """The classifier to begin with: it learns the models that the time allows, and pools the few that predict best.
+
+    The models are naive Bayes, TAN, kDB and exact ANB, with smooth shapes or without. The first is learned in a few
+    seconds from most tables, also from those with more columns than rows, with many classes or with many values in a
+    column. Then come those that predict best in most tables, as far as ``time_budget`` allows. Each is learned again
+    in folds, or, from 1,500 rows on, once from two thirds of the rows, and weighted by its predictions for the rows
+    that were held out. One model after the other is left out as long as the loss of the others on these rows exceeds
+    the loss of all by at most .001 nats per row; often a single one is left. The result is a
+    :class:`~anbexact.PooledClassifier`; see the guide "Which classifier?".
+
+    Parameters
+    ----------
+    time_budget : float or None, default 30
+        Seconds that a fit may take. A model that would probably not be learned in time is left out; ``members_``
+        says so. The first model is learned in any case. None: all models are learned.
+    discretizer, categories, group_categories, handle_unknown, handle_missing, drop_identifiers, decimal : optional
+        How the table is read; see :class:`~anbexact.NetworkClassifier`.
+    class_weight, n_jobs, verbose : optional
+        As for :class:`~anbexact.PooledClassifier`.
+
+    Attributes
+    ----------
+    members_ : DataFrame
+        The models that were tried, and those that were left out: ``weight``, ``log_loss`` (of held-out rows, nats per
+        row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"not needed"`` (the pooled ones predict as
+        well), ``"out of time"``, or the reason why it could not be learned.
+    estimators_, weights_, biases_ : list, array, array
+        The models in the pool, with their weights; and the other attributes of a
+        :class:`~anbexact.PooledClassifier`.
+
+    Examples
+    --------
+    >>> from anbexact import AutoClassifier
+    >>> from anbexact.datasets import load_iris
+    >>> X, y = load_iris()
+    >>> model = AutoClassifier().fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    _automatic = staticmethod(members_in_time)
+
+    def check_parameters(self) -> None:
+        check_limit("time_budget", self.time_budget)
+        super().check_parameters()
+
+    @property
+    def _seconds(self) -> float | None:
+        return self.time_budget
+
+    def _parts(
+        self, columns: list[Column], target: Column, weights: Weights, *, cut: bool
+    ) -> list[tuple[Weights, Weights]]:
+        parts = super()._parts(columns, target, weights, cut=cut)
+        return parts[:1] if np.count_nonzero(weights) >= ROWS_FOR_ONE_FOLD else parts
+
+    def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
+        return fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)
+
+    def _tell_late(self, late: Sequence[str], done: str) -> None:
+        """Do not warn: to leave out models is what the budget is for, and ``members_`` names them."""

@@ -1,0 +1,184 @@
+"""The classifier to begin with: which models it learns, what it leaves out, and how long it may take."""
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anbexact
+from anbexact import AutoClassifier, PooledClassifier
+from anbexact.classifiers import automatic, pooled
+from anbexact.classifiers.pooling.learning import fewest_members, pool_weights
+from anbexact.classifiers.pooling.members import FEW_VALUES, MANY_FEATURES, members_in_time
+from anbexact.datasets import load_iris
+
+
+def names_of(n_features, n_classes=2, n_rows=500, **how):
+    return [member.name for member in members_in_time(n_features, n_classes, n_rows, {}, **how)]
+
+
+def xor(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.integers(2, size=n), "b": rng.integers(2, size=n), "c": rng.normal(size=n)})
+    y = pd.Series(np.where((X["a"] == X["b"]) ^ (rng.random(n) < 0.1), "yes", "no"), name="k")
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return AutoClassifier(n_jobs=1).fit(*xor())
+
+
+def test_quick_models_come_first():
+    found = names_of(10)
+    assert found[:4] == ["NB smooth, one strength", "NB smooth", "TAN smooth", "kDB smooth, one strength"]
+    assert "ANB smooth" in found
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_smooth_tree_is_tried_whatever_its_size_and_three_features_only_of_few(cut):
+    wide = names_of(MANY_FEATURES + 1, n_classes=200, cut=cut)
+    assert "TAN smooth" in wide
+    assert "kDB smooth, one strength" not in wide
+
+
+def test_more_columns_than_rows_leave_one_model():
+    assert names_of(61, n_rows=60) == ["NB smooth, one strength"]
+    assert len(names_of(60, n_rows=60)) > 1
+
+
+@pytest.mark.parametrize(("given", "used"), [("auto", FEW_VALUES), (12, 12), (None, None)])
+def test_the_first_model_groups_only_many_values_unless_that_is_set(given, used):
+    first = members_in_time(3, 2, 50, {"group_categories": given})[0]
+    assert first.estimator.estimator.group_categories == used
+
+
+def test_the_pool_is_that_of_the_weighted_models(fitted):
+    X, y = xor()
+    kept = fitted.members_.query("outcome == 'pooled'")
+    assert [name for name, _ in fitted.estimators_] == kept.index.tolist()
+    logs = sum(
+        weight * model.predict_log_proba(X)
+        for weight, (_, model) in zip(fitted.weights_, fitted.estimators_, strict=True)
+    )
+    expected = np.exp(logs + fitted.biases_)
+    np.testing.assert_allclose(
+        fitted.predict_proba(X), expected / expected.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12
+    )
+    assert fitted.score(X, y) > 0.8
+
+
+def test_models_that_are_not_needed_are_left_out_and_said_to_be(fitted):
+    outcomes = fitted.members_["outcome"]
+    assert set(outcomes) == {"pooled", "not needed"}
+    assert fitted.members_.loc[outcomes == "not needed", "weight"].eq(0).all()
+    assert isinstance(fitted, PooledClassifier)
+
+
+def test_no_smaller_pool_of_the_kept_models_is_within_the_tolerance(monkeypatch):
+    seen = {}
+
+    def watched(records, folds, n_classes, ridge, tolerance):
+        seen.update(records=list(records), folds=folds, n_classes=n_classes)
+        seen["kept"] = fewest_members(records, folds, n_classes, ridge, tolerance)
+        return seen["kept"]
+
+    monkeypatch.setattr(automatic, "fewest_members", watched)
+    AutoClassifier(n_jobs=1).fit(*xor())
+
+    def loss(records):
+        """The mean of -ln Σ_c P(c) [c is the class] over held-out rows, row by row."""
+        found = pool_weights(records, seen["folds"], seen["n_classes"], "auto")
+        total, rows = 0.0, 0
+        for k, fold in enumerate(seen["folds"]):
+            for t, code in enumerate(fold.held_out.codes):
+                logs = found.biases + sum(
+                    w * record.logs[k][t] for w, record in zip(found.weights, records, strict=True)
+                )
+                total += np.log(np.exp(logs).sum()) - logs[code]
+                rows += 1
+        return total / rows
+
+    most = loss(seen["records"]) + automatic.TOLERANCE
+    assert loss(seen["kept"]) <= most + 1e-9
+    smaller = list(combinations(seen["kept"], len(seen["kept"]) - 1))
+    assert all(loss(list(rest)) > most for rest in smaller if rest)
+
+
+def test_without_time_the_first_model_is_learned_and_the_others_are_not_warned_of():
+    X, y = xor()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = AutoClassifier(1e-9, n_jobs=1).fit(X, y)
+    assert not [str(warning.message) for warning in caught if "Left out" in str(warning.message)]
+    outcomes = model.members_["outcome"].tolist()
+    assert outcomes == ["pooled"] + ["out of time"] * (len(outcomes) - 1)
+    assert model.weights_.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("more", "number"), [(0, 1), (1, 5)])
+def test_from_many_rows_on_rows_are_held_out_once(monkeypatch, more, number):
+    X, y = xor()
+    held_out = []
+    monkeypatch.setattr(automatic, "ROWS_FOR_ONE_FOLD", len(X) + more)
+    monkeypatch.setattr(
+        automatic, "fewest_members", lambda records, folds, *_: held_out.extend(folds) or list(records)
+    )
+    monkeypatch.setattr(pooled, "FEW_ROWS", len(X) + 1)
+    model = AutoClassifier(n_jobs=1)
+    model._automatic = lambda *args, **how: members_in_time(*args, **how)[:1]
+    model.fit(X, y)
+    assert len(held_out) == number
+
+
+@pytest.mark.parametrize("budget", [0, -1.0, "long", float("nan")])
+def test_refused_budgets(budget):
+    with pytest.raises((TypeError, ValueError), match="time_budget"):
+        AutoClassifier(budget).fit(*xor())
+
+
+def test_what_is_fixed_is_no_parameter():
+    assert set(AutoClassifier().get_params()) & {"members", "folds", "ridge", "time_limit"} == set()
+    with pytest.raises(TypeError, match="AutoClassifier has no parameter 'members'"):
+        AutoClassifier(members="auto")
+
+
+def test_saved_and_loaded(fitted, tmp_path):
+    X, _ = xor()
+    fitted.save(tmp_path / "model.json")
+    loaded = anbexact.load(tmp_path / "model.json")
+    assert loaded.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    pd.testing.assert_frame_equal(loaded.members_, fitted.members_)
+
+
+def test_explained_and_as_a_regression(fitted):
+    X, _ = xor()
+    regression = fitted.to_logit()
+    np.testing.assert_allclose(regression.predict_proba(X), fitted.predict_proba(X), rtol=1e-9, atol=1e-12)
+    terms = fitted.explain(X[:5], label="yes", against="no")
+    logs = fitted.predict_log_proba(X[:5])
+    np.testing.assert_allclose([own.log_odds for own in terms], logs[:, 1] - logs[:, 0], atol=1e-9)
+
+
+@pytest.mark.slow
+def test_more_columns_than_rows_and_many_classes_are_better_than_frequencies():
+    rng = np.random.default_rng(3)
+    labels = np.repeat(list("abcdefgh"), 60)
+    signal = (labels[:, None] == np.array(list("abcdefgh"))) * 3.0
+    X, y = pd.DataFrame(np.hstack([signal + rng.normal(size=signal.shape), rng.normal(size=(480, 52))])), labels
+    train = np.arange(480) % 60 < 5
+    model = AutoClassifier(n_jobs=1).fit(X[train], y[train])
+    truth = model.classes_.searchsorted(y[~train])
+    assert -model.predict_log_proba(X[~train])[np.arange(440), truth].mean() < np.log(8) - 0.05
+
+
+@pytest.mark.slow
+def test_iris_needs_few_models():
+    X, y = load_iris()
+    model = AutoClassifier(n_jobs=1).fit(X, y)
+    assert len(model.weights_) <= 2
+    assert model.score(X, y) > 0.95
