@@ -446,13 +446,13 @@ def _refit(
             smoothness = Smoothness(given, "given", 0, complete=True, centre=share, grids=grids)
         centre = smoothness.centre * naive_bayes(problem)
         problem = drawn(problem, centre)
-        how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
+        limits: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
         found, factor = smooth_fit(
-            problem, smoothness.strengths, start=None if start is None else start - centre, **how
+            problem, smoothness.strengths, start=None if start is None else start - centre, **limits
         )
         cone, proof = cone_of(asked, problem.terms, vocabulary, network.cut_points), None
         if cone is not None and design.n_classes > 1:
-            bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **how)
+            bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **limits)
             found, proof = _under(found, bound), bound.proof
     shift = found.shift + centre
     if progress is not None:
