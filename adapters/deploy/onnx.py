@@ -62,7 +62,7 @@ def to_onnx(
 
     Parameters
     ----------
-    classifier : NetworkClassifier, RefittedClassifier or LogitModel
+    classifier : NetworkClassifier, RefittedClassifier, PooledClassifier or LogitModel
         Fitted.
     path : str or Path, optional
         The file, which is replaced if it exists.

@@ -41,7 +41,7 @@ def to_pmml(classifier: Any, path: str | Path, *, as_network: bool = False) -> N
 
     Parameters
     ----------
-    classifier : NetworkClassifier, RefittedClassifier or LogitModel
+    classifier : NetworkClassifier, RefittedClassifier, PooledClassifier or LogitModel
         Fitted.
     path : str or Path
         The file, which is replaced if it exists.

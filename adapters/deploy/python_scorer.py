@@ -36,7 +36,7 @@ def to_python(classifier: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    classifier : NetworkClassifier, RefittedClassifier or LogitModel
+    classifier : NetworkClassifier, RefittedClassifier, PooledClassifier or LogitModel
         Fitted.
     path : str or Path
         The file, which is replaced if it exists.
@@ -46,8 +46,8 @@ def to_python(classifier: Any, path: str | Path) -> None:
     NotFittedError
         If the classifier is not fitted.
     TypeError
-        For another kind of classifier, such as a pool or an AODE classifier; or for a name, state or class that is
-        neither text nor a number. The message names it.
+        For another kind of classifier, such as an AODE classifier; or for a name, state or class that is neither text
+        nor a number. The message names it.
     ValueError
         For universal measures, and for columns of dates, durations and similar types.
 

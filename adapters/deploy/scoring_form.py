@@ -142,7 +142,7 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
 
     Parameters
     ----------
-    classifier : NetworkClassifier, RefittedClassifier or LogitModel
+    classifier : NetworkClassifier, RefittedClassifier, PooledClassifier or LogitModel
         Fitted.
     what : str
         The name of the exporting function, for messages.
@@ -157,6 +157,7 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
         If it models columns by densities, a column contains dates, durations or similar values, or two names are the
         same text.
     """
+    classifier = _one_sum(classifier)
     found, reader = sum_over_families(classifier, what)
     try:
         terms, obstacle = _tables_as_terms(found.network), ""
@@ -200,6 +201,7 @@ def sum_over_families(classifier: Any, what: str) -> tuple[FamilySum, Reader]:
             f"{what} cannot carry the universal measures of {type(classifier).__name__}, which are densities: "
             "export the classifier that its to_discrete() returns"
         )
+    classifier = _one_sum(classifier)
     try:
         return classifier.model_.family_sum(), classifier.reader_
     except (AttributeError, TypeError):
@@ -207,6 +209,11 @@ def sum_over_families(classifier: Any, what: str) -> tuple[FamilySum, Reader]:
             f"{what} takes a fitted network, a refitted classifier or a LogitModel of anbexact, all of them sums "
             f"over the families of one network, not {named(classifier)}"
         ) from None
+
+
+def _one_sum(classifier: Any) -> Any:
+    """Return the logistic regression of a fitted pool, and any other classifier as it is."""
+    return classifier.to_logit() if hasattr(classifier, "members_") else classifier
 
 
 def named(given: object) -> str:

@@ -39,8 +39,9 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
 
     Parameters
     ----------
-    classifier : NetworkClassifier, RefittedClassifier, AdditiveClassifier or LogitModel
-        Fitted, with conditional tables that hold no zeros. For a pool of such classifiers, pass its ``to_logit()``.
+    classifier : NetworkClassifier, RefittedClassifier, PooledClassifier or LogitModel
+        Fitted, with conditional tables that hold no zeros. Of a pool, the query computes the logistic regression
+        ``to_logit()``.
     dialect : {"duckdb", "postgres", "spark", "sqlite"}
         The kind of SQL. SQLite needs its mathematical functions, which most builds have.
     table : str, default "rows"

@@ -46,7 +46,7 @@ def _feasible(parents, allowed, required, max_parents):
 
 
 @inner
-def _subset_maximum(x):
+def subset_maximum(x):
     """Replace x[S] by the maximum over the subsets of S, in place; ``len(x)`` is a power of two."""
     n = x.shape[0]
     if n >= 8:
@@ -126,7 +126,7 @@ def _slot(block, child, low_bits):
 
 
 @inner
-def _best_sinks(total, best, half):
+def best_sinks(total, best, half):
     """Raise the totals of the sets of a block by their best low sink.
 
     ``best[child * half + W]`` is the best local score of a low child over the subsets of W, W without the
@@ -208,13 +208,13 @@ def solve_blocks(blocks, places, first, low_bits, scores, limits, previous, curr
                 _low_child_scores(scores, block, child, low_bits, limits, best)
             else:
                 _high_child_scores(scores, block, child, low_bits, limits, best)
-            _subset_maximum(best)
+            subset_maximum(best)
             for j in range(high_bits):
                 if (block >> j) & 1:
                     smaller = block ^ (1 << j)
                     place = _slot(smaller, child, low_bits) * half
                     _raise_to(best, previous[places[smaller]].reshape(-1)[place : place + length])
-        _best_sinks(total, mine, half)
+        best_sinks(total, mine, half)
 
 
 @inner

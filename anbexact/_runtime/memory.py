@@ -14,7 +14,7 @@ import psutil
 
 _others: ContextVar[int] = ContextVar("jobs at the same time", default=1)
 """How many jobs share the machine; see :func:`share_of_machine`."""
-ANSWER_HOLDS = 0.05
+ANSWER_HOLDS = 0.25
 """Seconds for which the system's answer is reused: a query takes 0.3 ms, and a small fit makes seven."""
 GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux shows its control groups, which limit the memory of processes, and the groups of this process."""

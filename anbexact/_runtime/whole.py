@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, Self, TypeVar, cast
 
 from sklearn.base import BaseEstimator
@@ -33,6 +33,11 @@ def all_or_nothing(method: Method) -> Method:
 
 class WholeParameters(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """scikit-learn's base of estimators, whose parameters are all set or, if one is unknown, all kept."""
+
+    @classmethod
+    @cache  # for every class; reading the signature anew takes most of the time of a copy
+    def _get_param_names(cls) -> list[str]:
+        return list(super()._get_param_names())
 
     @all_or_nothing
     def set_params(self, **params: Any) -> Self:

@@ -20,6 +20,8 @@ BUDGET = 30.0
 """Default time of a fit, in seconds."""
 
 
+LEARNING = 0.9
+"""Share of the budget after which learning ends; models are then weighted, and their common states are found."""
 ROWS_FOR_ONE_FOLD = 1_500
 """Number of rows from which on a third of them, held out once, is enough to weight the models."""
 
@@ -40,7 +42,7 @@ class AutoParameters(PooledParameters):
 
 @register_classifier(
     "auto",
-    "what predicts best of the models that the time allows",
+    "automatically chosen models",
     compared=[Compared("auto", 210, refitted=False)],
 )
 class AutoClassifier(AutoParameters, PooledClassifier):
@@ -59,7 +61,10 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     time_budget : float or None, default 30
         Seconds that a fit may take. A model that would probably not be learned in time is left out; ``members_``
         says so. The first model is learned in any case. None: all models are learned.
-    discretizer, categories, group_categories, handle_unknown, handle_missing, drop_identifiers, decimal : optional
+    handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+        How missing cells are treated. ``"auto"`` is ``"own_state"`` here: they are a state of their own in every
+        column that has some, and no row is left out.
+    discretizer, categories, group_categories, handle_unknown, drop_identifiers, decimal : optional
         How the table is read; see :class:`~anbexact.NetworkClassifier`.
     class_weight, n_jobs, verbose : optional
         As for :class:`~anbexact.PooledClassifier`.
@@ -92,7 +97,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
 
     @property
     def _seconds(self) -> float | None:
-        return self.time_budget
+        return None if self.time_budget is None else LEARNING * self.time_budget
 
     def _parts(
         self, columns: list[Column], target: Column, weights: Weights, *, cut: bool

@@ -279,7 +279,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         smooths = self.parameters == "eap"
         learner = Learner(
             *self._searches(table), self.score_of, chooses_ess, chooses_smoothing and smooths,
-            smooths and self._relearns, validation=validation,
+            smooths and self._relearns, validation=validation, sharing=self._sharing(table),
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
@@ -314,6 +314,12 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         """Return the search for structures, and the searches that are compared if there are few rows."""
         search = Search(self._learn, self._learn)
         return search, (search,)
+
+    def _sharing(
+        self, table: DiscreteTable
+    ) -> Callable[[DiscreteTable, Sequence[DiscreteTable]], tuple[Search, ...] | None] | None:
+        """Return what :attr:`Learner.sharing` is for this classifier."""
+        return None
 
     def without_rows(self) -> Self:
         """Return a copy with the same states, cut points, arcs and sample sizes whose counts are all zero.

@@ -112,7 +112,7 @@ class ExpectationMaximisation:
     def _chosen(self, expected: Expected) -> Learned:
         """Return the equivalent sample sizes and the search for the expected counts."""
         folds = IncompleteValidation(self._expectation, available_tables)
-        validation = Validation(folds.split, IncompleteHeldOut, folds.best_smoothing)
+        validation = Validation(folds.split, IncompleteHeldOut, folds.best_smoothing, complete=False)
         limit = seconds_left(self._deadline.within(SHARE_OF_CHOICE * self._deadline.left))
         return self._learner(expected.rows(), validation)(time_limit=limit)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
@@ -15,12 +16,13 @@ from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.models.structure import Structure
-from anbexact.scores import Score
+from anbexact.scores import BDeu, Score
 from anbexact.scores.capabilities import default_max_parents
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.constraints import most_required_parents
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import affordable_parents
+from anbexact.search.exact.shared_counts import SharedCounts
 from anbexact.search.greedy.from_forest import climb_from_forest
 from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
@@ -122,6 +124,18 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             "n_jobs": self.n_jobs,
             "progress": self.progress(),
         }
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """A search by shared counts, among structures with at most ``max_parents`` parents; None sets no limit."""
+
+    counts: SharedCounts
+    max_parents: int | None
+
+    def __call__(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        """Return the best structure; see :meth:`NetworkClassifier._learn`."""
+        return self.counts.learn(table, cast(BDeu, score), self.max_parents)
 
 
 @dataclass(frozen=True)
@@ -241,6 +255,24 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     """
 
     _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits are keyword arguments
+
+    def _sharing(
+        self, table: DiscreteTable
+    ) -> Callable[[DiscreteTable, Sequence[DiscreteTable]], tuple[Search, ...] | None] | None:
+        free = not self.required_edges and not self.forbidden_edges
+        quick = _seconds(table) <= QUICK_SECONDS
+        return self._with_shared_counts if self.structure_score == "bdeu" and free and quick else None
+
+    def _with_shared_counts(self, table: DiscreteTable, parts: Sequence[DiscreteTable]) -> tuple[Search, ...] | None:
+        """Return the searches that are compared, with rehearsals by :class:`SharedCounts`; None if it has none."""
+        counts = SharedCounts.of(table, parts)
+        if counts is None:
+            return None
+        compared = self._searches(table)[1]
+        limits = [self._most_parents if search.max_parents is None else search.max_parents for search in compared]
+        return tuple(
+            replace(search, rehearse=_Shared(counts, most)) for search, most in zip(compared, limits, strict=True)
+        )
 
 
 @register_classifier(

@@ -48,7 +48,7 @@ from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, shares
 from anbexact.tables.cuts.continuous import continuous_columns
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import is_frame, is_series
+from anbexact.tables.frames.reading import frames_read_once, is_frame, is_series
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
 from anbexact.tables.reader import Reader
@@ -217,6 +217,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             worse than the frequencies of the classes do. Other warnings of the members are given once.
         """
         self.check_parameters()
+        deadline = Deadline(self._seconds)
         columns = record_columns(self, X, y)
         given = check_weights(sample_weight, len(columns[0]))
         target = read_target(y, columns, given)
@@ -231,10 +232,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         parts = [] if self._equal else self._parts(columns, target, weights, cut=cut)
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
-        with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
+        with abandonable(), heard_once(), frames_read_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
-            deadline = Deadline(self._seconds)
             enough = LITTLE if isinstance(self.members, str) else 0.0
             rows = X, y, weights
             learn_members(records, rows, folds, labels, deadline, progress_of(self.verbose), enough)
@@ -256,7 +256,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
 
     @property
     def _seconds(self) -> float | None:
-        """How long a fit may take; None for as long as it takes."""
+        """How long a fit may go on learning; None for as long as it takes."""
         return self.time_limit
 
     @property

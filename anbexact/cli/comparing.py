@@ -45,7 +45,7 @@ DEMO_MODELS = (
     "TAN smooth",
     "auto",
 )
-"""The models that are compared without any arguments: naive Bayes to what ``fit`` learns by default, and popular alternatives."""
+"""The models that are compared without any arguments: those of this package, and popular alternatives."""
 
 
 def compare_and_print(

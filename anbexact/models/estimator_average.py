@@ -72,6 +72,7 @@ class EstimatorAverage(ABC):
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
         """Return the values of :meth:`evaluate_rows` for all rows, computed in threads."""
+        codes = np.ascontiguousarray(codes)  # views of tables would have the kernels compiled for further layouts
         n_features, n_rows = codes.shape
         out = np.empty((n_rows, self.n_classes))
         # Parts that are worth a thread, and no more than four of them per thread.

@@ -11,6 +11,7 @@ NAMES = (
     "smooth_shapes",
     "shape_constraints",
     "pool",
+    "pool_again",
     "anchors",
     "hierarchical",
     "universal",

@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 
 from anbexact import NaiveBayesClassifier, PooledClassifier, TANClassifier
-from anbexact.adapters import from_pgmpy, to_file, to_onnx, to_pgmpy, to_pmml, to_python, to_sql
+from anbexact.adapters import from_pgmpy, to_file, to_pgmpy
 from anbexact.datasets import load_monks
 
 WRITERS = {
     "to_pgmpy": lambda model, _: to_pgmpy(model),
-    "to_sql": lambda model, _: to_sql(model),
-    "to_onnx": lambda model, _: to_onnx(model),
     "to_file": lambda model, path: to_file(model, path / "model.xdsl"),
-    "to_pmml": lambda model, path: to_pmml(model, path / "model.pmml"),
-    "to_python": lambda model, path: to_python(model, path / "model.py"),
 }
 
 

@@ -56,6 +56,25 @@ def test_the_first_model_groups_only_many_values_unless_that_is_set(given, used)
     assert first.estimator.estimator.group_categories == used
 
 
+@pytest.mark.parametrize(("given", "used"), [("auto", "own_state"), ("marginalize", "marginalize")])
+def test_missing_cells_are_states_in_all_models_unless_that_is_set(given, used):
+    members = members_in_time(3, 2, 50, {"handle_missing": given})
+    networks = [getattr(member.estimator, "estimator", member.estimator) for member in members]
+    assert {network.handle_missing for network in networks} == {used}
+
+
+def test_models_with_groups_and_without_have_common_states():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"town": rng.choice([f"t{k}" for k in range(14)], 150), "b": rng.choice(list("xyz"), 150)})
+    X.loc[rng.random(150) < 0.1, "b"] = None
+    y = np.where((X["town"] > "t3") ^ (rng.random(150) < 0.2), "yes", "no")
+    members = members_in_time(2, 2, 150, {"group_categories": "auto"})[:3]
+    pool = PooledClassifier([member.estimator for member in members], ridge=np.inf).fit(X, y)
+    assert [len(model.vocabulary_.groups) for _, model in pool.estimators_] == [0, 1, 1]
+    assert set(pool.vocabulary_.states["town"]) == set(X["town"])
+    np.testing.assert_allclose(pool.to_logit().predict_proba(X), pool.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
 def test_the_pool_is_that_of_the_weighted_models(fitted):
     X, y = xor()
     kept = fitted.members_.query("outcome == 'pooled'")

@@ -13,7 +13,14 @@ from sklearn.base import BaseEstimator, clone
 from sources import SOURCES
 from tiers import repeats
 
-from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, PooledClassifier, RefittedClassifier
+from anbexact import (
+    ANBClassifier,
+    AutoClassifier,
+    GBNClassifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+)
 from anbexact._runtime.warn import warn
 from anbexact.classifiers import AdditiveClassifier, FixedStructureClassifier, TANClassifier
 from anbexact.classifiers.registry import CLASSIFIERS
@@ -37,6 +44,8 @@ def unfitted(name):
         return FixedStructureClassifier({"c": [], "fever": ["c"], "cough": ["c"], "pulse": ["c", "fever"]}, l2=1.0)
     if name == "PooledClassifier":
         return PooledClassifier([NaiveBayesClassifier(), TANClassifier()], ridge=1.0, folds=2)
+    if name == "AutoClassifier":
+        return AutoClassifier(1e-9)  # learns one model
     if name in OTHERS:
         return OTHERS[name]()
     return CLASSIFIERS[name].estimator()
@@ -191,7 +200,10 @@ class TestEveryEstimator:
         n_calls = calls_until(lambda: clone(fitted).fit(*reversed_rows(1)))
         assert n_calls > 5
         rng = np.random.default_rng(len(name))
-        leaves_out = name == "PooledClassifier"  # a member for which memory runs out, with a warning
+        leaves_out = name in (
+            "PooledClassifier",
+            "AutoClassifier",
+        )  # a model without memory
         for k in rng.integers(1, 9 * n_calls // 10, len(repeats(3))).tolist():
             for error in (KeyboardInterrupt,) if leaves_out else (MemoryError, KeyboardInterrupt):
                 for model in (fitted, fresh):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import webbrowser
 from contextlib import ExitStack, redirect_stdout
+from functools import cache
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from unittest.mock import patch
@@ -15,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-from instructions import ROOT, command_lines, command_spans, texts
+from instructions import ROOT, command_lines, command_spans, files, texts_with_commands
 
 from anbexact.cli import COMMANDS, compare, main
 from anbexact.cli.fit_options import PARAMETER_NAMES
@@ -119,11 +120,12 @@ def run(line, classes):
         assert main(words[1:]) == 0, line
 
 
+@cache
 def scripts():
     """Return the commands of every text that has some, in their order; the help texts are one text."""
     order = ["anbexact.cli", *(f"anbexact.cli.{name}" for name in COMMANDS)]
     found = {}
-    for where, text in texts().items():
+    for where, text in texts_with_commands().items():
         module = where.partition(",")[0]
         whole = filter(is_whole, command_spans(text))
         for line in [*command_lines(text), *whole]:
@@ -154,7 +156,7 @@ def workplace(tmp_path, monkeypatch):
 
 def write_shown_files(where):
     """Write the files whose content a page shows."""
-    for name, content in re.findall(r"<!-- file: (\S+) -->\n\n((?:    .*\n)+)", texts().get(where, "")):
+    for name, content in re.findall(r"<!-- file: (\S+) -->\n\n((?:    .*\n)+)", files().get(where, "")):
         Path(name).write_text(indented(content)[0], encoding="utf-8")
 
 

@@ -25,6 +25,7 @@ from anbexact.classifiers import GreedyGBNClassifier
 from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
 from anbexact.search.bayes_factor import relevant
 from anbexact.search.exact import plan
+from anbexact.search.exact.shared_counts import SharedCounts
 from anbexact.selection import BayesFactorSelector, log_bayes_factor, log_bayes_factors
 from anbexact.tables.folds import split_table
 
@@ -437,9 +438,9 @@ class TestLimits:
         assert relevant(table, np.zeros(2), 1.0).all()
         assert not relevant(table, np.full(2, 1e-9), 1.0).any()
 
-    @pytest.mark.parametrize("model", ["fsanb", "ess"])
+    @pytest.mark.parametrize("model", ["fsanb", "ess", "shared"])
     def test_an_interrupt_ends_all_searches_and_is_raised(self, model, monkeypatch):
-        """Also where a search by candidate lists ends with a result of its own."""
+        """Also where a search by candidate lists ends with a result of its own, and where searches share counts."""
         X, y = random_problem(44, 6, n_rows=80).frame()
         searches = []
         usual = ANBClassifier._learn
@@ -450,9 +451,14 @@ class TestLimits:
                 signal.raise_signal(signal.SIGINT)
             return usual(self, table, score, limit)
 
-        monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
-        for cls in (ANBClassifier, FSANBClassifier):
-            monkeypatch.setattr(cls, "_learn", learn)
+        if model == "shared":
+            usual = SharedCounts.learn
+            monkeypatch.setattr(SharedCounts, "learn", learn)
+        else:
+            monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
+            monkeypatch.setattr(ANBClassifier, "_sharing", lambda *_: None)
+            for cls in (ANBClassifier, FSANBClassifier):
+                monkeypatch.setattr(cls, "_learn", learn)
         classifier = FSANBClassifier() if model == "fsanb" else ANBClassifier(ess="auto")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -12,11 +12,12 @@ import numpy as np
 from anbexact._runtime.advice import advise, heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.progress import several_searches
-from anbexact._runtime.spread import spread
+from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers.choosing.frequencies import FEW_ROWS, FOLDS, MARGIN_NATS, compare_folds, smoothing_compared
 from anbexact.models.parameters.hierarchical import Strengths
 from anbexact.models.parameters.smoothing import (
     HeldOut,
+    HeldOutFolds,
     best_held_out_smoothing,
     best_smoothing,
     most_repetitions,
@@ -53,11 +54,14 @@ class Validation:
         ``held_out(rows, others, structure)`` returns an object that predicts the others, like :class:`HeldOut`.
     best_smoothing : callable
         ``best_smoothing(table, structure)`` returns the equivalent sample size of tables if no rows are held out.
+    complete : bool
+        Whether the rows have no missing cells, so that they are held out as :data:`PLAIN` does.
     """
 
     split: Callable[[DiscreteTable, int], Sequence[Fold]] = split_table
     held_out: Callable[[DiscreteTable, Any, Structure], Any] = HeldOut
     best_smoothing: Callable[[DiscreteTable, Structure], float] = best_smoothing
+    complete: bool = True
 
 
 PLAIN = Validation()
@@ -102,6 +106,9 @@ class Learner:
         Whether structures may be learned again in folds of the rows.
     validation : Validation
         How rows are held out.
+    sharing : callable or None
+        ``sharing(table, parts)`` returns ``compared`` with quicker rehearsals for this table and parts of its rows,
+        which share what they compute; or None if these tables have no such rehearsals.
     """
 
     search: Search
@@ -111,6 +118,18 @@ class Learner:
     chooses_smoothing: bool
     validates: bool
     validation: Validation = PLAIN
+    sharing: Callable[[DiscreteTable, Sequence[DiscreteTable]], tuple[Search, ...] | None] | None = None
+
+    def shared(self, table: DiscreteTable, folds: Sequence[Fold]) -> Learner:
+        """Return the learner for a table and its folds whose rehearsals and predictions share what they compute.
+
+        On joblib's workers, which do not share memory, nothing is shared.
+        """
+        if not folds or not self.validation.complete or worker_count() > 1:
+            return self
+        validation = replace(self.validation, held_out=HeldOutFolds(folds))
+        compared = self.sharing(table, [rows for rows, _ in folds]) if self.sharing is not None else None
+        return replace(self, validation=validation, compared=self.compared if compared is None else compared)
 
 
 @dataclass(frozen=True)
@@ -206,9 +225,13 @@ def learn_structure(
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
     few = learner.validates and table.weight_sum < FEW_ROWS
+    folds = learner.validation.split(table, FOLDS) if few else ()
+    separate, learner = learner, learner.shared(table, folds)
     search = learner.compared[0] if few else learner.search
     n_folds = FOLDS * (learner.chooses_ess + len(learner.compared)) if few else 0
     at_most = (MOST_SEARCHES + few if learner.chooses_ess else 0) + n_folds + 1
+    if learner.compared is not separate.compared:  # rehearsals that share counts are no searches
+        at_most = 1
     with abandonable(), heard_once(), several_searches(at_most):
         rehearsed = search.rehearse != search.learn
         choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearsed else deadline
@@ -220,14 +243,14 @@ def learn_structure(
             found = _candidates(table, search.rehearse, ess, other, first, choosing)
         choice = _Choice(search, next(iter(found)), smoothing)
         if few and not choosing.passed:
-            choice = _cross_validated(table, learner, found, smoothing, choosing)
+            choice = _cross_validated(table, folds, learner, found, smoothing, choosing)
         size, smoothed, class_smoothing = choice.ess, choice.smoothing, choice.class_smoothing
         # Structures that were rehearsed served to choose; the one to be used comes from the search itself.
         known = None if choice.search != search or rehearsed else found.get(size)
         structure = known or choice.search.learn(table, learner.score(size), seconds_left(deadline))
         if smoothed is None and learner.chooses_smoothing:
             smoothed = learner.validation.best_smoothing(table, structure)
-            if learner.validation is PLAIN:
+            if learner.validation.complete:
                 smoothed, class_smoothing = smoothing_compared(table, structure, smoothed)
     return Learned(structure, size, size if smoothed is None else smoothed, choice.search, class_smoothing)
 
@@ -268,6 +291,7 @@ def _candidates(
 
 def _cross_validated(
     table: DiscreteTable,
+    folds: Sequence[Fold],
     learner: Learner,
     sizes: Iterable[float],
     smoothing: float | None,
@@ -278,7 +302,6 @@ def _cross_validated(
     Among equally good choices, it is the first. If time runs out, it is the best one that was tried.
     """
     sizes = tuple(sizes)
-    folds = learner.validation.split(table, FOLDS)
     first, *alternatives = learner.compared
     best = _Choice(first, sizes[0], smoothing)
     if not folds:  # all weight is on one row
@@ -301,7 +324,7 @@ def _cross_validated(
     def beyond() -> tuple[float, float | None, float]:
         return second_held_out_smoothing(held_out, most_smoothing(table), most_repetitions(table.vocabulary))
 
-    tries = learner.chooses_smoothing and learner.validation is PLAIN
+    tries = learner.chooses_smoothing and learner.validation.complete
     second = compare_folds(table, folds, value, beyond if tries else None)
     return best if second is None else replace(best, smoothing=second[0], class_smoothing=second[1])
 

@@ -95,7 +95,12 @@ def members_in_time(
     classes, it predicts better than shapes with a strength for each column; if there are more columns than rows, it
     is the only member. Then come the members of :func:`automatic_members`, with a smooth TAN of any size, and after
     it, where features are not too many, a kDB with smooth shapes of a single strength, for interactions of three.
+
+    Unless ``handle_missing`` says otherwise, a missing cell is a state of its own in every column that has some, so
+    that no row is left out and all members have the same states.
     """
+    if settings.get("handle_missing", AUTO) == AUTO:
+        settings = {**settings, "handle_missing": "own_state"}
     own = dict(settings)
     if isinstance(own.get("group_categories"), str):
         own["group_categories"] = FEW_VALUES

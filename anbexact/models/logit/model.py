@@ -40,7 +40,8 @@ from anbexact.models.logit.model_text import model_text
 from anbexact.models.logit.network import posterior_tables
 from anbexact.models.logit.potentials import Potentials
 from anbexact.models.logit.predictions import LogitPosterior, Origin
-from anbexact.models.logit.refit import Refit, refit
+from anbexact.models.logit.prior_precision import Strength
+from anbexact.models.logit.refit import Refit, check_l2, refit
 from anbexact.models.logit.relearning import relearner
 from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_design
 from anbexact.models.logit.terms import term_frame
@@ -229,7 +230,7 @@ class LogitModel(LogitPosterior, Displayed):
         y: Any,
         sample_weight: Any = None,
         *,
-        l2: float | str = "auto",
+        l2: float | str | Strength = "auto",
         smooth: str | float | Mapping[str, Any] | None = None,
         interactions: str = "families",
         ordered: Collection[Hashable] = (),
@@ -333,7 +334,8 @@ class LogitModel(LogitPosterior, Displayed):
                 "monotone, convex, concave, cyclic and flat_beyond are conditions on smooth shapes: pass "
                 "smooth='auto', too"
             )
-        how = {"l2": l2, "relearn": relearner(self.network, table) if l2 == "auto" else None}
+        chooses = not isinstance(check_l2(l2), float)
+        how = {"l2": l2, "relearn": relearner(self.network, table) if chooses else None}
         found = refit(table, self.structure, self.network.tables, effort=effort, **how)
         return self._refitted(found.in_order_of(rows, reader.labels(X, rows.places)))
 

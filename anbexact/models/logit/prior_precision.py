@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,7 @@ def choose_strength(
     design: Design,
     centre: Callable[[Floats], Potentials],
     *,
+    near: Strength | None = None,
     threads: int = 1,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
@@ -79,7 +81,9 @@ def choose_strength(
 
     There are 5 folds, or 3 from a total weight of 10,000 on. Precisions of 1000, 100, 10 and 1 are tried, then 0.1,
     0.01 and 0.001 until one is worse than the one before; each fit starts where the last one ended. The choice is the
-    top of the parabola, in ln l2, through the best precision and its neighbours.
+    top of the parabola, in ln l2, through the best precision and its neighbours. For rows similar to others for which
+    a precision was chosen, only the one that was best there is tried, and from it on stronger and weaker ones, each
+    way until one is worse than the one before.
 
     Parameters
     ----------
@@ -89,6 +93,8 @@ def choose_strength(
         Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior. It
         depends on them because a network learned from the rows that it is to predict would make the prior look better
         than it is.
+    near : Strength, optional
+        The choice for similar rows.
     deadline, progress
         See :class:`~anbexact.models.logit.fit.Stop`. After the deadline, the best precision so far is returned, or
         1000 if none was tried by then.
@@ -105,24 +111,43 @@ def choose_strength(
     parts = [part for part in split_weights(design.weights, n_folds) if part.any()]
     folds = [_Fold(design, part, centre) for part in parts if (design.weights - part).any()]
     generative = sum(fold.held_out() for fold in folds)
-    tried: list[tuple[float, float]] = []
+    tried: dict[float, float] = {}
     start = np.zeros((design.n_cells, design.n_classes))
     complete = True
-    for place, l2 in enumerate(STRENGTHS):
+    order = _outwards(near, tried) if near is not None and near.tried else _downwards(tried)
+    for l2 in order:
         if progress is not None:
-            progress("strength of the prior", place / len(STRENGTHS))
+            progress("strength of the prior", len(tried) / len(STRENGTHS))
         value = sum(_refit_all(folds, l2, deadline, threads))
         if deadline is not None and deadline.passed:
             complete = False
             break
-        tried.append((l2, value))
-        if value >= max(best for _, best in tried):
+        tried[l2] = value
+        if value >= max(tried.values()):
             start = sum((fold.shift for fold in folds), np.zeros_like(start)) / max(len(folds), 1)
-        elif place >= ALWAYS and value < tried[-2][1]:
-            break
     if progress is not None:
         progress("strength of the prior", 1.0)
-    return Strength(_top(tried) if tried else STRENGTHS[0], tuple(tried), generative, complete), start
+    in_order = tuple((l2, tried[l2]) for l2 in STRENGTHS if l2 in tried)
+    return Strength(_top(in_order) if tried else STRENGTHS[0], in_order, generative, complete), start
+
+
+def _downwards(tried: Mapping[float, float]) -> Iterator[float]:
+    """Yield precisions, strongest first; ``tried`` has the log likelihood of those that were yielded before."""
+    for place, l2 in enumerate(STRENGTHS):
+        yield l2
+        if place >= ALWAYS and tried[l2] < tried[STRENGTHS[place - 1]]:
+            return
+
+
+def _outwards(near: Strength, tried: Mapping[float, float]) -> Iterator[float]:
+    """Yield the best precision for similar rows, then stronger and weaker ones, each way until one is worse."""
+    first = STRENGTHS.index(max(near.tried, key=lambda pair: pair[1])[0])
+    yield STRENGTHS[first]
+    for way in (STRENGTHS[first::-1], STRENGTHS[first:]):
+        for before, l2 in pairwise(way):
+            yield l2
+            if tried[l2] < tried[before]:
+                break
 
 
 class _Fold:

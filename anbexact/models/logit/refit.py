@@ -103,9 +103,10 @@ class Refit(ByFields):
     def chosen(self) -> dict[str, Any]:
         """Return what the refit chose from its rows, as parameters with which similar rows are refitted more quickly.
 
-        The prior is not among them: if the rows that judge a refit had chosen it, it would seem to predict too well.
+        This is the choice of the prior, from which the choice for those rows starts. The prior is chosen again: if
+        the rows that judge a refit had chosen it, it would seem to predict too well.
         """
-        return {}
+        return {} if self.strength is None else {"l2": self.strength}
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
         """Return the refit, with the order and the labels of its rows if l2 is 0: statsmodels' results need them."""
@@ -188,7 +189,7 @@ def refit(
     tables: Tables,
     *,
     relearn: Callable[[DiscreteTable], Tables] | None = None,
-    l2: float | str = "auto",
+    l2: float | str | Strength = "auto",
     effort: Effort | None = None,
 ) -> Refit:
     """Maximise the conditional log likelihood over the potentials of a network, starting from its own.
@@ -207,7 +208,8 @@ def refit(
         Takes a table of some rows and returns the network's tables, learned again from these; needed with
         ``l2="auto"`` if ``tables`` were learned from the rows of ``table``.
     l2 : float or "auto", default "auto"
-        Precision of the prior; 0 for no prior, ``"auto"`` for the choice of :func:`.choose_strength`.
+        Precision of the prior; 0 for no prior, ``"auto"`` for the choice of :func:`.choose_strength`. The choice for
+        similar rows, such as those of which these are a part, shortens this choice.
     effort : Effort, optional
         Limits of the fit.
 
@@ -230,26 +232,27 @@ def refit(
 
     strength, start = None, None
     with one_blas_thread():
-        if l2 == "auto":
+        if isinstance(l2, str | Strength):
             strength, start = choose_strength(
                 design,
                 learned,
+                near=None if isinstance(l2, str) else l2,
                 threads=effort.threads,
                 deadline=Deadline(effort.time_limit and effort.time_limit / 2),
                 progress=effort.progress,
             )
             l2 = strength.l2
         stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
-        found = fit(design, centre, float(l2), start=start, stop=stop)
+        found = fit(design, centre, l2, start=start, stop=stop)
     if effort.progress is not None:
         effort.progress("refit", 1.0)
     moved = design.shifted(centre, found.shift)
-    return Refit(moved, float(l2), strength, found, design, deadline.elapsed)
+    return Refit(moved, l2, strength, found, design, deadline.elapsed)
 
 
-def check_l2(l2: Any) -> float | str:
-    """Refuse a value that is not a precision of a prior."""
-    if isinstance(l2, str) and l2 == "auto":
+def check_l2(l2: Any) -> float | str | Strength:
+    """Refuse a value that is not a precision of a prior; the choice for similar rows is returned as it is."""
+    if isinstance(l2, Strength) or (isinstance(l2, str) and l2 == "auto"):
         return l2
     if isinstance(l2, bool | str) or not isinstance(l2, Real) or not 0 <= float(l2) < float("inf"):
         raise ValueError(f"l2 must be 'auto' or a finite number, 0 or more, not {l2!r}")

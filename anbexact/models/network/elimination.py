@@ -148,6 +148,7 @@ class Elimination:
             If the cliques of a row need more memory than is available; the message names the largest. It is a
             ValueError.
         """
+        codes = np.ascontiguousarray(codes)  # the kernel is compiled for this layout alone
         out = np.empty((codes.shape[1], prod(self.arities[v] for v in kept)))
         roles = self._roles(kept, KEPT)
 

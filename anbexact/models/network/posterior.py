@@ -188,6 +188,7 @@ class Posterior:
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
         """Return the result of rows in a form of the kernels; complete and incomplete rows take different paths."""
+        codes = np.ascontiguousarray(codes)  # views of tables would have the kernels compiled for further layouts
         if codes.min(initial=0) >= 0:
             out = self._complete(codes, form, n_jobs)
         elif codes.shape[1] < ROWS_TO_PART or (incomplete := (codes < 0).any(axis=0)).all():

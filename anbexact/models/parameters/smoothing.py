@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_softmax
 
-from anbexact._kernels.left_out import left_out_log_likelihood
+from anbexact._kernels.left_out import class_cells, held_out_log_likelihoods, left_out_log_likelihood
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
 from anbexact.models.structure import Structure
-from anbexact.tables.table import DiscreteTable
+from anbexact.tables.table import DENSE_CELLS_PER_ROW, DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 LEAST_SMOOTHING = 0.1
@@ -32,6 +32,8 @@ probabilities of the classes towards each other."""
 TO_FREQUENCIES = 10_000
 """Used in place of `BEYOND_REPETITIONS` if the table of the class has an equivalent sample size of its own: with that
 much smoothing, features count so little that the class frequencies are predicted."""
+MOST_LOGS_KEPT = 10_000
+"""Maximum number of logarithms of a family's cells that are kept for other structures."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows to be predicted; of more rows, evenly spaced ones are taken."""
 
@@ -74,31 +76,45 @@ class Family:
 
 def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
     """Return the families of a structure that contain the class; the others do not affect its posterior."""
-    class_name = structure.class_name
+    return [class_family(table, *family) for family in _with_class(structure)]
+
+
+def _with_class(structure: Structure) -> list[tuple[Hashable, tuple[Hashable, ...]]]:
+    """Return the variables whose families contain the class, each with its parents."""
+    c = structure.class_name
+    return [(name, parents) for name, parents in structure.parents.items() if c in (name, *parents)]
+
+
+def class_family(table: DiscreteTable, name: Hashable, parents: Sequence[Hashable]) -> Family:
+    """Return the family of a variable with its parents, which contains the class of the table."""
+    class_name = table.vocabulary.class_name
     class_codes = table.column(class_name).astype(np.int64)
     n_classes = table.vocabulary.arity(class_name)
 
     def counted(names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
         """Return the joint state of every row, and the weights by joint state and class."""
+        shape = table.shape(names)
+        if math.prod(shape) <= DENSE_CELLS_PER_ROW * len(table.codes):
+            positions = table.vocabulary.positions
+            places = np.array([positions[other] for other in names], dtype=np.int64)
+            arities = np.array(shape, dtype=np.int64)
+            found: tuple[npt.NDArray[np.int64], Floats] = class_cells(
+                table.codes, places, arities, class_codes, n_classes, table.weights
+            )
+            return found
         state = table.groups(names)
         n_states = int(state.max()) + 1
         flat = np.bincount(state * n_classes + class_codes, table.weights, n_states * n_classes)
         return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
 
-    families = []
-    for name, parents in structure.parents.items():
-        if class_name not in (name, *parents):
-            continue
-        size = math.prod(table.shape([name, *parents]))
-        state, cells = counted([other for other in (name, *parents) if other != class_name])
-        if name == class_name:
-            families.append(Family(state, cells, size))
-            continue
-        of_row, given = counted([other for other in parents if other != class_name])
-        of_state = np.empty(len(cells), dtype=np.int64)
-        of_state[state] = of_row
-        families.append(Family(state, cells, size, given, of_state, table.vocabulary.arity(name)))
-    return families
+    size = math.prod(table.shape([name, *parents]))
+    state, cells = counted([other for other in (name, *parents) if other != class_name])
+    if name == class_name:
+        return Family(state, cells, size)
+    of_row, given = counted([other for other in parents if other != class_name])
+    of_state = np.empty(len(cells), dtype=np.int64)
+    of_state[state] = of_row
+    return Family(state, cells, size, given, of_state, table.vocabulary.arity(name))
 
 
 class LeaveOneOut:
@@ -205,6 +221,61 @@ def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float
     return max(found, key=lambda tried: tried[2])
 
 
+class HeldOutRows:
+    """Rows to learn from, and rows that are held out, of one vocabulary.
+
+    What a family says about the held-out rows is kept, because structures that are compared share many families.
+
+    Attributes
+    ----------
+    learned, held_out : DiscreteTable
+    """
+
+    def __init__(self, learned: DiscreteTable, held_out: DiscreteTable) -> None:
+        self.learned, self.held_out = learned, held_out
+        # Held-out rows are included so that their joint states are numbered; with weight 0, they do not count.
+        codes = np.asfortranarray(np.concatenate([learned.codes, held_out.codes]))
+        weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
+        self._table = replace(learned, codes=codes, weights=weights)
+        class_name = held_out.vocabulary.class_name
+        self._class_codes = held_out.column(class_name).astype(np.int64)
+        self._n_classes = held_out.vocabulary.arity(class_name)
+        self._families: dict[Any, Family] = {}
+        self._logs: dict[Any, Floats] = {}
+        self._values: dict[Any, Floats] = {}
+
+    def families(self, structure: Structure) -> list[Family]:
+        """Return the families of a structure that contain the class."""
+        keys = _with_class(structure)
+        for key in keys:
+            if key not in self._families:
+                self._families[key] = class_family(self._table, *key)
+        return [self._families[key] for key in keys]
+
+    def log_likelihoods(self, families: Sequence[Family], ess: Floats) -> Floats:
+        """Return the conditional log likelihood of the held-out rows for equivalent sample sizes; nats, total."""
+        key = *map(id, families), ess.tobytes()
+        if key in self._values:
+            return self._values[key]
+        joint = np.zeros((len(ess), len(self._class_codes), self._n_classes))
+        for family in families:
+            joint += self._logs_of(family, ess)
+        values = np.asarray(held_out_log_likelihoods(joint, self._class_codes, self.held_out.weights))
+        if all(family.own_ess is None for family in families):  # others are not kept, so that their identities change
+            self._values[key] = values
+        return values
+
+    def _logs_of(self, family: Family, ess: Floats) -> Floats:
+        """Return ln θ for the cells of the held-out rows; shape (sample sizes, rows, classes)."""
+        key = id(family), ess.tobytes()
+        if key in self._logs:
+            return self._logs[key]
+        logs = family.log_cells(ess)[:, family.state[len(self.learned.codes) :]]
+        if logs.size <= MOST_LOGS_KEPT and family.own_ess is None:
+            self._logs[key] = logs
+        return logs
+
+
 class HeldOut:
     """The conditional log likelihood of rows that are held out, by the EAP tables of a structure from other rows.
 
@@ -214,17 +285,15 @@ class HeldOut:
         Rows to count, and rows to predict, of one vocabulary.
     structure : Structure
         Over the variables of the tables.
+    rows : HeldOutRows, optional
+        The same rows, with what is known about them.
     """
 
-    def __init__(self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure) -> None:
-        # Held-out rows are included so that their joint states are numbered; with weight 0, they do not count.
-        codes = np.asfortranarray(np.concatenate([learned.codes, held_out.codes]))
-        weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
-        self._families = class_families(replace(learned, codes=codes, weights=weights), structure)
-        self._first = len(learned.codes)
-        self._class_codes = held_out.column(structure.class_name).astype(np.int64)
-        self._n_classes = held_out.vocabulary.arity(structure.class_name)
-        self._weights = held_out.weights
+    def __init__(
+        self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure, rows: HeldOutRows | None = None
+    ) -> None:
+        self._rows = HeldOutRows(learned, held_out) if rows is None else rows
+        self._families = self._rows.families(structure)
 
     def with_class_ess(self, ess: float) -> HeldOut:
         """Return the same with an equivalent sample size of its own for the table of the class."""
@@ -234,11 +303,24 @@ class HeldOut:
 
     def log_likelihoods(self, ess: Floats) -> Floats:
         """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
-        joint = np.zeros((len(ess), len(self._class_codes), self._n_classes))
-        for family in self._families:
-            joint += family.log_cells(ess)[:, family.state[self._first :]]
-        logs = log_softmax(joint, axis=2)[:, np.arange(len(self._weights)), self._class_codes]
-        return np.asarray(logs @ self._weights)
+        return self._rows.log_likelihoods(self._families, ess)
+
+
+class HeldOutFolds:
+    """Makes :class:`HeldOut` for the folds of a table, such that the structures of a fold share what is known.
+
+    Parameters
+    ----------
+    folds : sequence of (DiscreteTable, DiscreteTable)
+        The rows to learn from, and the rows that are held out.
+    """
+
+    def __init__(self, folds: Sequence[tuple[DiscreteTable, DiscreteTable]]) -> None:
+        self._folds = {id(learned): HeldOutRows(learned, held_out) for learned, held_out in folds}
+
+    def __call__(self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure) -> HeldOut:
+        """Return the predictions of a fold's held-out rows by a structure."""
+        return HeldOut(learned, held_out, structure, self._folds[id(learned)])
 
 
 def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: int) -> tuple[float, float]:

@@ -313,7 +313,7 @@ def _refuse_unknown_pairs(grids: Sequence[Grid], terms: Sequence[SmoothTerm]) ->
 def check_ridge(l2: Any) -> float:
     """Return the ridge that is added to the penalty; refuse 0, with which constants of terms are not identified."""
     ridge = check_l2(l2)
-    if isinstance(ridge, str):
+    if not isinstance(ridge, float):
         return RIDGE
     if ridge == 0:
         raise ValueError("l2 must be above 0 with smooth: the constants of shapes are not identified without it")
@@ -527,7 +527,9 @@ def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floa
     left = list(problem.terms)
     c = network.structure.class_name
     for potential in network_potentials(network.tables, network.structure):
-        logs = np.repeat(potential.logs.mean(axis=-1, keepdims=True), potential.logs.shape[-1], axis=-1)
+        by_class = np.moveaxis(potential.logs, -1, 0)  # sums along a last axis of few entries are slow
+        logs = np.empty_like(potential.logs)
+        logs[...] = (sum(by_class, np.zeros(by_class.shape[1:])) / len(by_class))[..., None]
         here = [
             term
             for term in left

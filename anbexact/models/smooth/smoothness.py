@@ -236,7 +236,7 @@ def by_similar_rows(
     own, strengths = start["curvature"], dict(chosen.strengths)
     if isinstance(own, Mapping) and "curvature" in strengths:
         times = strengths["curvature"] / _common(own)
-        curved = [term.features[0] for term in problem.terms if "curvature" in term.penalties]
+        curved = [term.features[0] for term in problem.terms if "curvature" in term.kinds]
         strengths["curvature"] = {name: times * own.get(name, _common(own)) for name in curved}
     tuning = similar.tuning
     smoothness = replace(
@@ -265,7 +265,7 @@ def curvature_by_feature(
     deadline : Deadline, optional
     """
     common = chosen.strengths["curvature"]
-    curved = [term for term in problem.terms if "curvature" in term.penalties]
+    curved = [term for term in problem.terms if "curvature" in term.kinds]
     strengths = {**chosen.strengths, "curvature": {term.features[0]: common for term in curved}}
     own, rounds, complete, largest = strengths["curvature"], 0, True, np.inf
     while largest >= OWN_SETTLED and rounds < OWN_ROUNDS:
@@ -276,7 +276,7 @@ def curvature_by_feature(
             break
         largest = 0.0
         for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
-            if "curvature" not in term.penalties:
+            if "curvature" not in term.kinds:
                 continue
             (name,), of_term = term.features, shift[term.cells]
             gained = max(float(np.vdot(variances, factor.modes.roughness(term, place)["curvature"])), 0.0)
@@ -304,9 +304,9 @@ def _fellner_schall(
     """Return the strengths after a generalised Fellner–Schall step, and each kind's effective degrees of freedom."""
     gained = dict.fromkeys(strengths, 0.0)
     rough = dict.fromkeys(strengths, 0.0)
-    of_modes = factor.modes.of_shifts(shift)
+    values = factor.modes.of_shifts(shift)
     for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
-        own = of_modes[term.cells]
+        own = values[term.cells]
         for kind, form in factor.modes.roughness(term, place).items():
             gained[kind] += max(float(np.vdot(variances, form)), 0.0)
             rough[kind] += float(np.vdot(own, form @ own if form.ndim == 2 else form[:, None] * own))
@@ -322,7 +322,7 @@ def by_evidence_and_feature(
 ) -> tuple[Smoothness, Floats]:
     """Return the strengths of :func:`by_evidence`, but with a strength of curvature for every feature."""
     chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
-    if chosen.complete and sum("curvature" in term.penalties for term in problem.terms) > 1:
+    if chosen.complete and sum("curvature" in term.kinds for term in problem.terms) > 1:
         chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
     return replace(chosen, rule="auto"), shift
 

@@ -157,6 +157,14 @@ class SmoothTerm:
         """The range of its cells among the cells of all terms."""
         return slice(self.first, self.first + self.size)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its penalties."""
+        if len(self.axes) == 1:
+            ordered = self.axes[0].ordered
+            return ("level",) if ordered < 2 else ("slope", "curvature") if ordered > 2 else ("slope",)
+        return (self.kind,) if self.axes else ()
+
     @cached_property
     def penalties(self) -> dict[str, Floats]:
         """The quadratic forms of the term's roughness by kind, each of shape (cells, cells).
@@ -458,7 +466,7 @@ def term_cells(design: Design, terms: Sequence[SmoothTerm]) -> npt.NDArray[np.in
 
 def kinds_of(terms: Sequence[SmoothTerm]) -> tuple[str, ...]:
     """Return the kinds of penalty that the terms have, in the order of `KINDS`."""
-    present = {kind for term in terms for kind in term.penalties}
+    present = {kind for term in terms for kind in term.kinds}
     return tuple(kind for kind in KINDS if kind in present)
 
 

@@ -125,7 +125,7 @@ def _violated(lists: Lists, columns: Positions, shares: Floats, least: int, rng:
     """Return clusters with a sum below ``least``, the most violated that are not too alike."""
     n = lists.n
     bits = unpack(lists.masks[columns], n)
-    at, parents = np.nonzero(bits)
+    at, parents = map(np.ascontiguousarray, np.nonzero(bits))  # not views, which kernels take for another type
     children = lists.children[columns]
     pointers = np.searchsorted(at, np.arange(len(columns) + 1))
     starts = rng.random((RANDOM_STARTS, n)) < np.linspace(0.1, 0.6, RANDOM_STARTS)[:, None]

@@ -167,7 +167,7 @@ def configurations(counted: Counted, base: float, last_size: int) -> tuple[int, 
     while size <= last_size:
         # Every set is made once, from the set without one of the parents of its last kind.
         makes = (kinds > last[:, None]) | ((kinds == last[:, None]) & (times[:, None] < most))
-        source, kind = np.nonzero(makes)
+        source, kind = map(np.ascontiguousarray, np.nonzero(makes))  # not views, which kernels take for another type
         own = np.full(makes.shape, -1, np.int32)
         following.append(own)
         too_large = len(source) and (q[-1].max() * states.max()) > MOST_JOINT_STATES

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
 from scipy.special import gammaln
@@ -110,12 +111,11 @@ class FamilyScorer:
 
     def set_scores(self, members: Positions, phase: str, progress: Progress | None) -> Floats | None:
         """Return F of every set, a row of positions (-1 in front where it is shorter); None when time ran out."""
-        score = self.score
         if self.mixture is not None:
             return self._mixed_scores(self.mixture, members, phase, progress)
         if isinstance(self.table, CountedTable):
             return self._scores_of_parts(self.table, members, phase)
-        assert isinstance(score, SetScore)
+        score = cast(SetScore, self.score)  # to check a protocol would take longer than to score a few sets
         arities = np.append(self._arities, 1)  # position -1
         joint = np.multiply.reduce(arities[members].astype(np.float64), axis=1)
         distinct, kinds = np.unique(joint, return_inverse=True)

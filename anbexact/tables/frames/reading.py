@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -15,6 +17,21 @@ from sklearn.utils import check_array
 
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.series import object_array, read_narwhals, read_pandas
+
+MOST_KEPT = 2_000_000
+"""Maximum number of cells of a frame whose columns are kept."""
+_kept: ContextVar[dict[int, tuple[pd.DataFrame, list[Column]]] | None] = ContextVar("columns read", default=None)
+"""The columns of frames that were read before, by the identity of the frame; see :func:`frames_read_once`."""
+
+
+@contextmanager
+def frames_read_once() -> Iterator[None]:
+    """Keep the columns of the pandas frames that are read within the block, which must not change there."""
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def is_frame(X: object) -> bool:
@@ -63,8 +80,7 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
             "dense: pass X.toarray(), or a dataframe with one column per variable."
         )
     if isinstance(X, pd.DataFrame):
-        _check_names(list(X.columns))
-        columns = [read_pandas(series, name) for name, series in X.items()]
+        columns = _read_frame(X)
         n_rows = len(X)
     elif is_frame(X):
         _check_names(frame_names(X) or [])
@@ -85,6 +101,18 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
             f"while a minimum of {min_rows} is required."
         )
     return columns
+
+
+def _read_frame(X: pd.DataFrame) -> list[Column]:
+    """Return the columns of a pandas frame, those of an earlier reading where they are kept."""
+    kept = _kept.get()
+    if kept is not None and id(X) in kept:
+        return list(kept[id(X)][1])
+    _check_names(list(X.columns))
+    columns = [read_pandas(series, name) for name, series in X.items()]
+    if kept is not None and X.size <= MOST_KEPT:
+        kept[id(X)] = X, columns
+    return list(columns)
 
 
 def read_column(values: Any, name: Hashable) -> Column:

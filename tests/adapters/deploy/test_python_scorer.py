@@ -167,6 +167,12 @@ def test_what_the_classifier_refuses_is_refused(scorer):
         strict["predict_proba"]({**X.iloc[0].to_dict(), "holding": float("nan")})
 
 
+def test_a_pool_is_its_logistic_regression(scorer):
+    X, y = load_monks(1)
+    pool = PooledClassifier([NaiveBayesClassifier(ess=1.0), TANClassifier(ess=1.0)], ridge=np.inf).fit(X, y)
+    np.testing.assert_allclose(scored(scorer(pool), X.iloc[:50]), pool.predict_proba(X.iloc[:50]), atol=1e-12)
+
+
 def test_an_impossible_row_has_no_probabilities(scorer):
     X = pd.DataFrame({"a": ["u", "u", "v", "v"], "b": ["p", "p", "q", "q"]})
     with pytest.warns(UserWarning, match="no maximum likelihood estimate"):
@@ -186,7 +192,7 @@ def refused():
     return [
         (NaiveBayesClassifier(), X, y, NotFittedError, "not fitted"),
         (AODEClassifier(), X, y, TypeError, "AODEClassifier"),
-        (PooledClassifier([NaiveBayesClassifier(), TANClassifier()]), X, y, TypeError, "PooledClassifier"),
+        (PooledClassifier([NaiveBayesClassifier(), AODEClassifier()], ridge=np.inf), X, y, TypeError, "AODE"),
         (
             NaiveBayesClassifier(continuous=UniversalMeasure()),
             X,

@@ -83,7 +83,10 @@ MADE = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "PooledClassifier")) for name in [*CLASSIFIERS, *MADE]],
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("PooledClassifier", "AutoClassifier")))
+        for name in [*CLASSIFIERS, *MADE]
+    ],
 )
 def test_skops_reads_every_classifier(name):
     """Also after it has answered questions, whose answers it may keep."""

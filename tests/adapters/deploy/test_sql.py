@@ -164,9 +164,11 @@ def test_pools_by_their_logistic_regression(dialect):
     frame = frame.iloc[:, :3]
     pool = PooledClassifier([TANClassifier(ess=1.0), AdditiveClassifier(NaiveBayesClassifier(ess=1.0), smooth=1.0)])
     pool.fit(frame, y)
-    found = DATABASES[dialect](to_sql(pool.to_logit(), dialect, table='ro"ws'), frame).to_numpy(float)
+    query = to_sql(pool, dialect, table='ro"ws')
+    assert query == to_sql(pool.to_logit(), dialect, table='ro"ws')
+    found = DATABASES[dialect](query, frame).to_numpy(float)
     assert np.abs(found - pool.predict_proba(frame)).max() < 1e-12
-    (null,) = DATABASES[dialect](to_sql(pool.to_logit(), dialect, table='ro"ws'), frame.head(1)).isna().to_numpy()
+    (null,) = DATABASES[dialect](query, frame.head(1)).isna().to_numpy()
     assert not null.any()
 
 

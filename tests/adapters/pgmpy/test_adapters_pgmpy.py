@@ -380,9 +380,10 @@ class TestFromPgmpy:
         assert next(iter(classifier.structure_.parents)) == "grade"
         features = classifier.vocabulary_.features
         to_sorted = [GRADE.index(label) for label in ("high", "low", "mid")]
-        for row in product(*((*classifier.vocabulary_.states[name], None) for name in features)):
+        rows = list(product(*((*classifier.vocabulary_.states[name], None) for name in features)))
+        probabilities = classifier.predict_proba(pd.DataFrame(rows, columns=list(features), dtype=object))
+        for row, ours in zip(rows, probabilities, strict=True):
             evidence = {name: state for name, state in zip(features, row, strict=True) if state is not None}
-            ours = classifier.predict_proba(pd.DataFrame([row], columns=list(features), dtype=object))[0]
             np.testing.assert_allclose(ours, by_pgmpy(network, "grade", evidence)[to_sorted], rtol=0, atol=1e-10)
         np.testing.assert_allclose(
             ours, by_enumeration(network, "grade", {})[to_sorted], rtol=0, atol=1e-12

@@ -36,6 +36,7 @@ from anbexact.models.network.posterior import Posterior
 from anbexact.models.parameters.counts import count_families
 from anbexact.models.parameters.smoothing import (
     HeldOut,
+    HeldOutFolds,
     LeaveOneOut,
     best_held_out_smoothing,
     best_smoothing,
@@ -149,6 +150,20 @@ class TestLeaveOneOut:
 
 
 class TestHeldOut:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_structures_of_a_fold_share_families_without_a_difference(self, seed):
+        table = random_problem(seed, 4, n_rows=60, weights=["ones", "real", "whole"][seed]).table
+        folds = split_table(table, 3)
+        together, sizes = HeldOutFolds(folds), np.array([0.3, 1.0, 20.0])
+        for ess, most in ((1.0, None), (1.0, 1), (30.0, None), (1.0, None)):
+            for rows, others in folds:
+                structure = learn_anb(rows, BDeu(ess), max_parents=most)
+                found, alone = together(rows, others, structure), HeldOut(rows, others, structure)
+                np.testing.assert_array_equal(found.log_likelihoods(sizes), alone.log_likelihoods(sizes))
+                own = found.with_class_ess(0.5).log_likelihoods(sizes)
+                np.testing.assert_array_equal(own, alone.with_class_ess(0.5).log_likelihoods(sizes))
+                assert (own != found.log_likelihoods(sizes)).any()
+
     @given(problems_with_graphs(), st.data())
     @examples(60)
     def test_equals_fitting_to_the_other_rows(self, drawn, data):

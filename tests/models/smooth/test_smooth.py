@@ -239,6 +239,7 @@ class TestModes:
         for place, term in enumerate(problem.terms):
             found = modes.roughness(term, place)
             assert found.keys() == term.penalties.keys()
+            assert term.kinds == tuple(term.penalties)
             own = columns[term.cells, term.cells]
             for kind, form in found.items():
                 expected = own.T @ term.penalties[kind] @ own

@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse
 
 from anbexact import DiscreteTable
-from anbexact.tables.frames.reading import read_column, read_columns
+from anbexact.tables.frames import reading
+from anbexact.tables.frames.reading import frames_read_once, read_column, read_columns
 
 DAY, NIGHT = datetime.date(2020, 1, 2), datetime.date(2021, 3, 4)
 NOON = datetime.datetime(2020, 1, 2, 12)
@@ -387,3 +388,19 @@ class TestContainers:
             part = column.take(np.array([2, 0]))
             assert part.missing.tolist() == [True, False]
             assert part.renamed("b").name == "b"
+
+    def test_frames_are_read_once_within_a_block(self, monkeypatch):
+        X, other = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), pd.DataFrame({"a": ["z"], "b": [3]})
+        with frames_read_once():
+            first = read_columns(X)
+            first.reverse()  # the caller's own list
+            again = read_columns(X)
+            assert again[0] is first[1]
+            assert again[1] is first[0]
+            assert read_columns(other)[0].values() == ["z"]
+            assert read_columns(X.copy())[0] is not again[0]
+        assert read_columns(X)[0] is not again[0]
+        monkeypatch.setattr(reading, "MOST_KEPT", 3)
+        with frames_read_once():
+            assert read_columns(X)[0] is not read_columns(X)[0]
+            assert read_columns(other)[0] is read_columns(other)[0]

@@ -27,12 +27,18 @@ def pool_section(subject: Subject) -> Section | None:
     ]
     note = (
         "Log loss: nats per row, of rows that the member was not learned from. A member of weight 0 tells nothing "
-        "that the others do not, and was dropped; it need not be a bad model. A member is not needed if the members "
-        "before it leave nothing to be gained."
+        "that the others do not, and was dropped; it need not be a bad model. A member is not needed if the others "
+        "predict as well without it."
+    )
+    alone = (
+        f"Of the models that were tried, one suffices. Its log probabilities are multiplied by {sum(weights):.3f}: "
+        "below 1, the result is less certain than the model, above 1 more certain."
     )
     blocks: list[Block] = [
         Paragraph(
-            f"The log probabilities of {len(weights):,} members are added up with these weights, whose sum is "
+            alone
+            if len(weights) == 1
+            else f"The log probabilities of {len(weights):,} members are added up with these weights, whose sum is "
             f"{sum(weights):.3f}. With a sum of 1, log odds are a weighted mean of those of the members; a smaller "
             "sum makes the pool less certain than this mean, a larger one more certain."
         ),
