@@ -70,6 +70,7 @@ class TestSecondDifferences:
     def test_are_the_squared_laplacian(self, shape):
         term = SmoothTerm((axis("a", range(shape[0])), axis("b", range(shape[1]))), 0, 2)
         f = np.random.default_rng(0).normal(size=shape)
+        assert term.kinds == tuple(term.penalties) == ("bending",)
         assert f.ravel() @ term.penalties["bending"] @ f.ravel() == pytest.approx(bending(f, shape), rel=1e-12)
 
     @pytest.mark.parametrize("how", [{}, {"unordered": 1}, {"cyclic": True}])
