@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from anbexact.files.classifiers import load
     from anbexact.files.networks import load_network, save_network
+    from anbexact.files.scorecards import load_scorecard, save_scorecard
     from anbexact.models.network.fitting import fit_network
     from anbexact.models.network.universal_measure import UniversalMeasure
     from anbexact.models.structure import Certificate, Structure
@@ -89,9 +90,11 @@ __all__ = [
     "learn_tan",
     "load",
     "load_network",
+    "load_scorecard",
     "near_optimal",
     "relearned_leave_one_out",
     "save_network",
+    "save_scorecard",
     "structure_posterior",
     "verify",
 ]
@@ -103,6 +106,7 @@ _HOMES = {
     ),
     "anbexact.files.classifiers": "load",
     "anbexact.files.networks": "load_network save_network",
+    "anbexact.files.scorecards": "load_scorecard save_scorecard",
     "anbexact.models.network.fitting": "fit_network",
     "anbexact.models.network.universal_measure": "UniversalMeasure",
     "anbexact.models.structure": "Certificate Structure",

@@ -32,6 +32,7 @@ from anbexact.classifiers import (
     ANBClassifier,
     AODEClassifier,
     AveragedANBClassifier,
+    AveragedTANClassifier,
     FixedStructureClassifier,
     KDBClassifier,
     NaiveBayesClassifier,
@@ -137,6 +138,28 @@ KINDS: Mapping[str, Callable[[], Any]] = {
         lambda: RefittedClassifier(NaiveBayesClassifier(continuous="universal"), l2=1.0)
     ),
     "AdditiveClassifier": fitted(lambda: AdditiveClassifier(TANClassifier(ess=1.0), intervals=4, smooth=1.0)),
+    "AdditiveClassifier with conditions": fitted(
+        lambda: AdditiveClassifier(
+            NaiveBayesClassifier(ess=1.0),
+            intervals=4,
+            smooth=1.0,
+            ordered=["kind"],
+            monotone={"age": {"high": 1}},
+            convex={"visits": "low"},
+            cyclic=["kind"],
+            flat_beyond={"age": (-1.0, 2.5)},
+        )
+    ),
+    "PooledClassifier of smooth shapes": fitted(
+        lambda: PooledClassifier(
+            [
+                ("smooth", AdditiveClassifier(NaiveBayesClassifier(ess=1.0), intervals=4, smooth=1.0)),
+                ("averaged", AveragedTANClassifier(ess=1.0)),
+            ],
+            ridge=1.0,
+            folds=2,
+        )
+    ),
     "PooledClassifier": fitted(
         lambda: PooledClassifier(
             [

@@ -50,10 +50,12 @@ class Part:
 PARTS = {
     "arviz": Part(("arviz",)),
     "chromium": Part(program=CHROMIUM),
+    "cvxpy": Part(("cvxpy",)),
     "dask": Part(("dask",)),
     "distributed": Part(("distributed",)),
     "ibis": Part(("ibis",)),
     "jpmml": Part(("jpmml_evaluator",), ("java",)),
+    "libreoffice": Part(program=("soffice", "libreoffice")),
     "mlflow": Part(("mlflow",)),
     "node": Part(program=("node",)),
     "numpyro": Part(("numpyro",)),

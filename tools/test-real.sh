@@ -3,7 +3,7 @@
 #
 #     tools/test-real.sh [--install | --installed] [--strict] [--without PART,PART...] [ARGUMENT OF PYTEST...]
 #
-# Java, PostgreSQL, Chromium and node come from the packages of Debian or Ubuntu, as far as they are missing and root
+# Java, PostgreSQL, Chromium, LibreOffice and node come from the packages of Debian or Ubuntu, as far as they are missing and root
 # may install them; everything else comes from the package index, into .venv-real, in the versions that .venv has of
 # what both need. PostgreSQL runs in build/real and listens on no port. --install installs only, and --installed takes
 # what there is.
@@ -56,6 +56,9 @@ install_programs() {
         command -v chromium chromium-browser google-chrome >/dev/null || wanted+=(chromium)
     fi
     command -v node >/dev/null || wanted+=(nodejs)
+    if [[ ",$without," != *,libreoffice,* ]]; then
+        command -v soffice libreoffice >/dev/null || wanted+=(libreoffice-calc)
+    fi
     [ ${#wanted[@]} -gt 0 ] || return 0
     say "installing ${wanted[*]}"
     if ! command -v apt-get >/dev/null; then

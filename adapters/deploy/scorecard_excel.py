@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 N_ROWS = 100
 """Rows of the sheet that have formulas."""
-POINTS, LISTS, ROWS = "Points", "Lists", "Rows"
-"""The sheets: what counts how much, the states and cut points of the features, and the rows to be scored."""
+POINTS, LISTS, ROWS, CODES = "Points", "Lists", "Rows", "Codes"
+"""The sheets: what counts how much, the states and cut points of the features, the rows to be scored, and the numbers
+of their states, without which formulas of many features would be longer than a cell can hold."""
 
 
 def write_workbook(card: Scorecard, path: str | Path) -> None:
@@ -34,16 +35,19 @@ def write_workbook(card: Scorecard, path: str | Path) -> None:
     book = Workbook()
     rows = book.active
     rows.title = ROWS
-    points, lists = book.create_sheet(POINTS), book.create_sheet(LISTS)
+    points, lists, codes_of_rows = (book.create_sheet(title) for title in (POINTS, LISTS, CODES))
     ranges = _write_lists(lists, columns)
     places, constants = _write_points(card, points)
     labels = [str(label) for label in card.classes_.tolist()]
     head = [*map(_text, card.features), *card.score_names, *(f"P({label})" for label in labels), "prediction"]
     rows.append(head)
+    codes_of_rows.append(head[: len(columns)])
     n_features, n_scores = len(columns), card.n_scores
     for number in range(2, N_ROWS + 2):
         cells = [f"{get_column_letter(j + 1)}{number}" for j in range(n_features)]
-        codes = [_code(column, cell, of) for column, cell, of in zip(columns, cells, ranges, strict=True)]
+        given = zip(columns, cells, ranges, strict=True)
+        codes_of_rows.append([f"={_code(column, f'{ROWS}!{cell}', of)}" for column, cell, of in given])
+        codes = [f"{CODES}!{cell}" for cell in cells]
         scores = []
         for k in range(n_scores):
             summands = [constants[f"intercept {k}"]]
@@ -130,8 +134,10 @@ def _code(column: CodedColumn, cell: str, ranges: str) -> str:
     if column.cuts is not None:
         number = f"SUMPRODUCT(--({ranges}<{cell}))" if column.cuts else "0"
         return f"IF(ISNUMBER({cell}),{number},{missing})"
+    # MATCH would take "a" for "A", and the text "a*" for a pattern; EXACT compares texts only.
     values, codes = ranges.split("|")
-    return f'IF({cell}="",{missing},IFERROR(INDEX({codes},MATCH({cell},{values},0)),{unknown}))'
+    same = f'EXACT({values}&"",{cell}&"")*({values}={cell})'
+    return f'IF({cell}="",{missing},IF(SUMPRODUCT({same})>0,SUMPRODUCT({same},{codes}),{unknown}))'
 
 
 def _place(card: Scorecard, table: PointTable, codes: list[str]) -> str:
@@ -139,7 +145,7 @@ def _place(card: Scorecard, table: PointTable, codes: list[str]) -> str:
     shape = table.points.shape[:-1]
     steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     own = [codes[card.features.index(name)] for name in table.features]
-    return "+".join(["1", *(f"{step}*({code})" for step, code in zip(steps, own, strict=True))])
+    return "+".join(["1", *(f"{step}*{code}" for step, code in zip(steps, own, strict=True))])
 
 
 def _value(value: Any) -> Any:

@@ -10,6 +10,7 @@ sources led to, counts as absent.
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import pickle
 import re
@@ -28,6 +29,8 @@ from numba.core.serialize import dumps
 IMPORTED = re.compile(r"^from (anbexact\._kernels\.\w+) import", re.MULTILINE)
 """Imports of other modules with kernels, whose code numba compiles into that of the importing module."""
 DIGEST = hashlib.sha256
+NEEDED = 128 << 20
+"""Bytes of address space that must be left when a kernel is loaded or compiled; most need a tenth of it."""
 failures: list[OSError] = []
 """Why compiled code could not be written in this process."""
 
@@ -48,7 +51,14 @@ class SavedKernel:
         self.cache_path = self._form.locator.get_cache_path()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code of a signature; None if there is no file with it."""
+        """Return the compiled code of a signature; None if there is no file with it, and it has to be compiled.
+
+        Raises
+        ------
+        MemoryError
+            If the process may not allocate what either of them needs.
+        """
+        _require_memory()
         target_context.refresh()
         key = sig, target_context.codegen().magic_tuple()
         try:
@@ -85,6 +95,16 @@ class SavedKernel:
     def _origin(self, key: tuple[Any, Any]) -> tuple[Any, ...]:
         """Return all that the code of a signature follows from."""
         return numba.__version__, self._stamp, _imported_sources(self._module), key
+
+
+def _require_memory() -> None:
+    """Refuse to go on where LLVM could not allocate memory: it would end the process."""
+    try:
+        mmap.mmap(-1, NEEDED).close()
+    except OSError as error:
+        raise MemoryError(
+            f"cannot allocate {NEEDED >> 20} MiB for compiled code: allow the process more memory (ulimit -v)"
+        ) from error
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -13,7 +13,10 @@ modes, and s classes. Of these, ``classes`` are real; the others are impossible 
 - ``sizes`` (A,) and ``at`` (A,): the number of cells along an axis, and where its matrix starts in ``bases``.
 
 ``bases`` and ``turned`` are the matrices of all axes and their transposes, flattened. ``rows`` is the tuple of cells,
-columns, totals, weights, base and classes; ``prior`` is the tuple of layout, bases, turned and scale.
+columns, totals, weights, base, classes and scores; ``prior`` is the tuple of layout, bases, turned and scale.
+
+``scores`` (s,) has no entries, or one per class if the classes have an order. The shifts of a cell other than that of
+the intercept, which is the first, are then multiples of the scores, whose sum is 0 and the sum of whose squares is 1.
 
 A *factor* approximates the precision of the modes, and preconditions conjugate gradients. For every class, the modes
 about which the rows say most are taken together, and each of the others by itself. A factor is a tuple of
@@ -21,13 +24,14 @@ about which the rows say most are taken together, and each of the others by itse
 - ``information`` (K, s): what the rows add to the precision of every mode by itself, which is 1 without rows;
 - ``kept``: the modes that are taken together, of the first class, then of the second, and so on;
 - ``ends`` (classes + 1,): 0, then where those of every class end in ``kept``. Of two classes, the second has none,
-  because its precision is the same as that of the first;
+  because its precision is the same as that of the first; of classes in an order, only the first has some;
 - ``lower``: the Cholesky factors of the precision of the kept modes, by class, each transposed and flattened;
 - ``probability`` (M, s): the class probabilities for which the factor was computed;
 - ``cost``: the number of additions that this took.
 
 The curvature ``p_c (1 - p_c) n / (n - 1)`` of class c takes the place of the curvature of contrasts of the n classes.
-It is right for two classes, and where all classes are equally probable.
+It is right for two classes, and where all classes are equally probable. For classes in an order, the variance of the
+scores takes its place, which is right but for what the intercept adds to its own multiple of the scores.
 """
 
 import math
@@ -117,9 +121,12 @@ def _shifts(layout, bases, scale, modes, shift, spare):
     turn(layout, bases, shift, spare)
 
 
-@inner
-def _centre(values, classes):
-    """Subtract from every cell's or mode's values their mean over the classes."""
+@kernel
+def project(values, classes, scores):
+    """Make the values of every cell or mode, (K, s), sum to 0 over the classes, or multiples of the scores.
+
+    The result is the nearest such point.
+    """
     for k in range(values.shape[0]):
         mean = 0.0
         for c in range(classes):
@@ -127,6 +134,26 @@ def _centre(values, classes):
         mean /= classes
         for c in range(classes):
             values[k, c] -= mean
+        if k > 0 and len(scores):
+            multiple = 0.0
+            for c in range(classes):
+                multiple += scores[c] * values[k, c]
+            for c in range(classes):
+                values[k, c] = multiple * scores[c]
+
+
+@kernel
+def score_variance(totals, probability, scores):
+    """Return the variance of the scores in every row times its total weight, (M,)."""
+    found = np.empty(len(totals))
+    for t in range(len(totals)):
+        mean, square = 0.0, 0.0
+        for c in range(len(scores)):
+            mean += probability[t, c] * scores[c]
+        for c in range(len(scores)):
+            square += probability[t, c] * (scores[c] - mean) ** 2
+        found[t] = totals[t] * square
+    return found
 
 
 @inner
@@ -209,16 +236,25 @@ def _precision(columns, curvature, layout, bases, scale, kept):
 @inner
 def _factor(rows, prior, probability):
     """Return the factor for some class probabilities, (M, s)."""
-    cells, columns, totals, _, _, classes = rows
+    cells, columns, totals, _, _, classes, scores = rows
     layout, bases, turned, scale = prior
+    in_order = len(scores) > 0
     information = np.zeros((len(scale), probability.shape[1]))
-    add_diagonal(cells, totals, probability, information)
+    curvature = np.empty(len(totals))
+    if in_order:
+        curvature = score_variance(totals, probability, scores)
+        for t in range(len(totals)):
+            for f in range(cells.shape[1]):
+                for c in range(classes):
+                    information[cells[t, f], c] += curvature[t]
+    else:
+        add_diagonal(cells, totals, probability, information)
     turn(layout, turned**2, information, np.empty(information.size))
-    more = classes / (classes - 1.0)
+    more = 1.0 if in_order else classes / (classes - 1.0)
     for k in range(len(scale)):
         for c in range(classes):
             information[k, c] *= more * scale[k] ** 2
-    n_different = 1 if classes == 2 else classes
+    n_different = 1 if classes == 2 or in_order else classes
     ends = np.zeros(classes + 1, dtype=np.int64)
     kept = np.empty(n_different * len(scale), dtype=np.int64)
     size, cost = 0, 0.0
@@ -232,11 +268,11 @@ def _factor(rows, prior, probability):
         size += len(own) ** 2
     lower = np.empty(size)
     size = 0
-    curvature = np.empty(len(totals))
     for c in range(n_different):
         own = kept[ends[c] : ends[c + 1]]
-        for t in range(len(totals)):
-            curvature[t] = more * totals[t] * probability[t, c] * (1.0 - probability[t, c])
+        if not in_order:
+            for t in range(len(totals)):
+                curvature[t] = more * totals[t] * probability[t, c] * (1.0 - probability[t, c])
         precision, took = _precision(columns, curvature, layout, bases, scale, own)
         if len(own):
             lower[size : size + len(own) ** 2] = np.linalg.cholesky(precision).T.copy().reshape(len(own) ** 2)
@@ -275,13 +311,20 @@ def across(columns, curvature, layout, bases, turned, scale, kept):
 
 
 @inner
-def _solve(factor, classes, gradient, found):
+def _solve(factor, classes, scores, gradient, found):
     """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient.
 
-    Both sum to 0 over the classes.
+    Both sum to 0 over the classes, and are multiples of the scores if there are any.
     """
     information, kept, ends, lower, _, _ = factor
-    n_different = 1 if classes == 2 else classes
+    in_order = len(scores) > 0
+    n_different = 1 if classes == 2 or in_order else classes
+    given = gradient
+    if in_order:
+        gradient = np.zeros((len(given), 1))
+        for k in range(len(given)):
+            for c in range(classes):
+                gradient[k, 0] += scores[c] * given[k, c]
     size = 0
     for c in range(n_different):
         for k in range(len(gradient)):
@@ -301,10 +344,17 @@ def _solve(factor, classes, gradient, found):
         for i in range(n - 1, -1, -1):
             values[i] = (values[i] - np.dot(upper[i, i + 1 :], values[i + 1 :])) / upper[i, i]
             found[own[i], c] = values[i]
-    if classes == 2:
+    if in_order:
+        for k in range(len(found)):
+            multiple = found[k, 0]
+            for c in range(classes):
+                found[k, c] = multiple * scores[c]
+        for c in range(classes):
+            found[0, c] += (given[0, c] - gradient[0, 0] * scores[c]) / (1.0 + information[0, c])
+    elif classes == 2:
         found[:, 1] = -found[:, 0]
     else:
-        _centre(found, classes)
+        project(found, classes, scores)
 
 
 @inner
@@ -313,7 +363,7 @@ def _evaluate(rows, prior, modes, probability, ascent, spare):
 
     Fill ``probability``, and ``ascent`` with the gradient of the penalised log likelihood by the modes.
     """
-    cells, _, totals, weights, base, classes = rows
+    cells, _, totals, weights, base, classes, scores = rows
     layout, bases, turned, scale = prior
     shift = np.empty(modes.shape)
     _shifts(layout, bases, scale, modes, shift, spare)
@@ -323,7 +373,7 @@ def _evaluate(rows, prior, modes, probability, ascent, spare):
     for k in range(len(scale)):
         for c in range(classes):
             ascent[k, c] = -scale[k] * ascent[k, c] - modes[k, c]
-    _centre(ascent, classes)
+    project(ascent, classes, scores)
     return log_likelihood, log_likelihood - _dot(modes, modes) / 2
 
 
@@ -333,7 +383,7 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
 
     The step ends as soon as no more than ``enough`` of the decrement can remain.
     """
-    cells, _, totals, _, _, classes = rows
+    cells, _, totals, _, _, classes, scores = rows
     layout, bases, turned, scale = prior
     step, product, shift, z = (
         np.zeros(ascent.shape),
@@ -342,7 +392,7 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
         np.zeros(ascent.shape),
     )
     residual = ascent.copy()
-    _solve(factor, classes, residual, z)
+    _solve(factor, classes, scores, residual, z)
     direction = z.copy()
     size = _dot(residual, z)
     loose = max(min(LOOSE, math.sqrt(size / weight)), 1e-8)
@@ -363,8 +413,8 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
             for c in range(classes):
                 step[k, c] += length * direction[k, c]
                 residual[k, c] -= length * product[k, c]
-        _centre(residual, classes)
-        _solve(factor, classes, residual, z)
+        project(residual, classes, scores)
+        _solve(factor, classes, scores, residual, z)
         before, size = size, _dot(residual, z)
         if size <= max(loose**2 * _dot(ascent, step), enough):
             break
@@ -389,7 +439,7 @@ def climb(rows, prior, modes, factor, precision, most, before):
     - the log likelihood without and with the penalty, in nats, and the gradient of the latter by the modes;
     - the factor that was used last.
     """
-    cells, _, totals, _, base, _ = rows
+    cells, _, totals, _, base, _, _ = rows
     weight = max(totals.sum(), 1e-300)
     probability, ascent = np.zeros(base.shape), np.empty(modes.shape)
     spare = np.empty(modes.size)

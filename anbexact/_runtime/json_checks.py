@@ -120,10 +120,15 @@ def cells_from_dict(described: Mapping[str, Any], size: int) -> tuple[npt.NDArra
     found = np.array(places, dtype=np.int64)
     if not (np.diff(found) > 0).all() or len(found) != len(weights) or not (weights > 0).all():
         raise ValueError("every cell must have a positive weight, and the cells must be in ascending order")
+    refuse_overflow(weights)
+    return found, weights
+
+
+def refuse_overflow(weights: npt.NDArray[np.float64]) -> None:
+    """Refuse weights whose sum would overflow where it is computed with."""
     with np.errstate(over="ignore"):
         if not weights.sum() <= MOST_WEIGHT:
             raise ValueError("the sum of the weights overflows")
-    return found, weights
 
 
 def shortened(value: Any) -> str:

@@ -34,16 +34,18 @@ def import_on_first_use(package: str, modules: Mapping[str, str]) -> None:
 def no_garbage() -> Iterator[None]:
     """Do not search for garbage during imports: they create many objects, none of it, and the search takes a tenth.
 
-    Afterwards, the objects count as old, so that the next collection does not search them either.
+    Afterwards, the objects count as old, so that the next collection does not search them either. Where every module
+    was there already, there are none; a program that froze its objects would only have them counted, one by one.
     """
     if not gc.isenabled():
         yield
         return
+    n_modules = len(sys.modules)
     gc.disable()
     try:
         yield
     finally:
-        if not gc.get_freeze_count():
+        if len(sys.modules) > n_modules and not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
         gc.enable()

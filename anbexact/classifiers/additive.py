@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ class AdditiveParameters(TimeLimitParameters):
     concave: Collection[Hashable] = ()
     cyclic: Collection[Hashable] = ()
     flat_beyond: Mapping[Hashable, tuple[float | None, float | None]] | None = None
+    ordered_classes: Sequence[Any] | bool | None = None
     max_iter: int = 100
 
 
@@ -98,6 +99,12 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     flat_beyond : mapping of feature to (low, high)
         Log odds are constant below ``low`` and above ``high``, either of which may be None. The whole interval in
         which a bound lies is flat.
+    ordered_classes : sequence or True, optional
+        The classes from the lowest to the highest, or True if y is an ordered categorical column that declares this
+        order. All classes then share their shapes: the log odds of each class against the one below it are a constant
+        of its own plus the same shapes (the model of adjacent categories). ``monotone={"age": 1}`` then asks that
+        higher classes do not become less probable with age. ``logit_.order_test()`` tests the order against shapes
+        for every class; see the guide "Ordered classes".
     max_iter : int, default 100
         Maximum number of Newton steps of the refit.
     time_limit : float, optional
@@ -176,6 +183,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
             concave=self.concave,
             cyclic=self.cyclic,
             flat_beyond=self.flat_beyond,
+            ordered_classes=self.ordered_classes,
             max_iter=self.max_iter,
             time_limit=self.time_limit,
         )

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -54,7 +54,6 @@ from anbexact.scores.registry import SCORES, no_score
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
-from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.missing import check_missing_class
 from anbexact.tables.prediction import check_choice
@@ -65,6 +64,15 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from anbexact.models.em.record import EMRecord
+
+SHARED = tuple(signature(NetworkParameters).parameters)
+"""Parameters that a classifier of a given structure takes over from the one that learned it."""
+
+
+@cache
+def _given_parameters(estimator: type[NetworkClassifier]) -> tuple[str, ...]:
+    """Return the names of an estimator's parameters, looked up once: a pool needs them in every prediction."""
+    return tuple(signature(estimator).parameters)
 
 
 def _check_ess(name: str, value: Any) -> None:
@@ -304,7 +312,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         known = {name: vocabulary.states[name] for name in vocabulary.features if name not in read_otherwise}
         for name in vocabulary.own_missing & known.keys():
             known[name] = known[name][:-1]
-        for name, column in zip(vocabulary.features, read_columns(X), strict=True):
+        for name, column in zip(vocabulary.features, self.reader_.feature_columns(X), strict=True):
             if name in known and not set(known[name]).issuperset(column.coded[1]):
                 del known[name]
         copy.categories = {**known, **(self.categories or {})}
@@ -503,8 +511,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         """Return what a logistic regression of the network takes over from this classifier."""
         from anbexact.classifiers.fixed import FixedStructureClassifier
 
-        given = self.get_params(deep=False)
-        parameters = {name: given[name] for name in signature(NetworkParameters).parameters if name in given}
+        given = {name: getattr(self, name) for name in _given_parameters(type(self))}
+        parameters = {name: given[name] for name in SHARED if name in given}
         if hasattr(self, "ess_") and self.ess != "auto":
             parameters["ess"] = self.ess_  # the chosen one, if several values were given
         score = given.get("structure_score", "bdeu")

@@ -346,13 +346,19 @@ class DiscreteClassifier(
 
     def _classified(self, parts: Iterator[Any], results: list[str], keep: list[str]) -> Iterator[pd.DataFrame]:
         """Yield the result for every part: the kept columns, and the columns named by ``results``."""
-        features = self.vocabulary_.features
+        vocabulary = self.vocabulary_
         for part in parts:
-            X = chosen_columns(part, features)
+            X = chosen_columns(part, [*self.reader_.columns, *vocabulary.dummies])
             answers = pd.DataFrame({results[0]: self.predict(X)})
             if len(results) > 1:
                 answers[results[1:]] = self.predict_proba(X)
             yield pd.concat([as_pandas(part, keep), answers], axis=1)
+
+    @property
+    def folded_(self) -> dict[Hashable, list[Hashable]]:
+        """The one-hot coded columns that were read as one column, by the name of this column."""
+        check_is_fitted(self)
+        return {name: [member for member, _ in group] for name, group in self.vocabulary_.dummies.items()}
 
     @property
     def groups_(self) -> dict[Hashable, Groups]:
@@ -375,6 +381,7 @@ class DiscreteClassifier(
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import field, replace
 from typing import Any, Self
@@ -116,10 +116,13 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         check_class(network.vocabulary, "classifier of its own")
         parents = {name: table.parents for name, table in network.tables.items()}
         classifier = cls(parents, **parameters).set_model(network)
-        classifier.n_features_in_ = len(network.vocabulary.features)
+        classifier.n_features_in_ = len(network.vocabulary.columns)
         if feature_names is not None:
             classifier.feature_names_in_ = np.array(feature_names, dtype=object)
         return classifier
+
+    def _unfolded(self) -> Collection[Hashable]:
+        return self.parents
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         names = table.vocabulary.names

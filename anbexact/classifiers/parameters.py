@@ -67,6 +67,7 @@ class TableParameters:
     handle_unknown: str = "marginalize"
     handle_missing: str = "auto"
     drop_identifiers: bool | str = "auto"
+    fold_dummies: bool | str = "auto"
     decimal: str | None = None
     class_weight: str | Mapping[Any, float] | None = None
     n_jobs: int | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.advice import heard_once
@@ -48,7 +49,8 @@ from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, shares
 from anbexact.tables.cuts.continuous import continuous_columns
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import frames_read_once, is_frame, is_series
+from anbexact.tables.frames.dummies import find_dummies, fold
+from anbexact.tables.frames.reading import frames_read_once, is_frame, is_series, is_sparse
 from anbexact.tables.labels import read_target
 from anbexact.tables.missing import refuse_missing_class
 from anbexact.tables.reader import Reader
@@ -121,10 +123,10 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members
         are learned in the order of ``members``; the first is kept in any case.
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
-        The rule of all automatic members; ``"auto"`` lets them differ. This and the next six parameters are those of
-        :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves if
-        you pass your own.
-    categories, group_categories, handle_unknown, handle_missing, drop_identifiers, decimal : optional
+        The rule of all automatic members; ``"auto"`` lets them differ. This and the next seven parameters are those
+        of :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves
+        if you pass your own.
+    categories, group_categories, handle_unknown, handle_missing, drop_identifiers, fold_dummies, decimal : optional
         How automatic members read the table.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weights of the rows that the members learn from, both automatic members and your own.
@@ -224,6 +226,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         refuse_missing_class(target, given)
         declared = (self.categories or {}).get(target.name, ())
         weights = apply_class_weight(self.class_weight, target, given, declared)
+        if self.fold_dummies and hasattr(self, "feature_names_in_"):  # the members warn of them
+            columns = fold(columns, find_dummies(columns, weights > 0, target.name, self.categories or {}))
         X, y = _indexable(X), _indexable(y)
         columns = as_meant(columns, weights > 0, self.categories or {}, self.decimal)
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
@@ -477,6 +481,8 @@ def _indexable(rows: Any) -> Any:
     """Return an object from which rows can be selected, for any kind of container."""
     if isinstance(rows, pd.Categorical):
         return pd.Series(rows)
+    if is_sparse(rows):
+        return scipy.sparse.csr_array(rows)
     return rows if is_frame(rows) or is_series(rows) or isinstance(rows, list) else np.asarray(rows)
 
 

@@ -68,6 +68,12 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         would (see :func:`~anbexact.tables.identifiers.identifier_reason`). Floats, and columns that are declared in
         ``categories``, are never left out. A column that is left out stays a feature with the single state
         ``"(left out)"``: prediction requires it and accepts any value.
+    fold_dummies : {"auto", False}, default "auto"
+        Whether one-hot coded columns are read as the columns that they code, with a warning that names them: columns
+        of zeros and ones named ``color_blue``, ``color_red`` and so on (or with ``=`` or ``.``), at most one of which
+        is 1 in every row; see the guide "Column types". ``folded_`` has these columns. ``n_features_in_`` and
+        ``feature_names_in_`` remain those of the table, and rows to be predicted are coded like it, or have the
+        columns that were coded. Columns that ``categories`` or an edge names, and lazy frames, are read as they are.
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, as "1,234" and "5,678" do. A column of text
         is read as numbers, dates, times of day or durations if all its cells are of this kind, in one notation, and
@@ -193,7 +199,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> TrainingColumns:
         """Return the columns to learn from; ``classes`` are declared states of the class."""
         self.check_parameters()
-        return training_columns(self, X, y, sample_weight, classes, named=self._undropped())
+        return training_columns(
+            self, X, y, sample_weight, classes, undropped=self._undropped(), unfolded=self._unfolded()
+        )
 
     def _model_learner(self) -> Callable[[TrainingColumns], Model]:
         """Return a function that learns the model."""
@@ -210,6 +218,11 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def _undropped(self) -> Collection[Hashable]:
         """Return the columns that are never left out, even if they look like identifiers."""
         return ()
+
+    def _unfolded(self) -> Collection[Hashable]:
+        """Return the columns that are read as they are, even if they look one-hot coded: edges name them."""
+        edges = (*getattr(self, "required_edges", ()), *getattr(self, "forbidden_edges", ()))
+        return {name for edge in edges if isinstance(edge, tuple | list) for name in edge}
 
     @all_or_nothing
     def set_model(self, model: Model) -> Self:
@@ -266,6 +279,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         check_handle_missing(self.handle_missing, (EM,) if self.can_complete() else ())
         if self.drop_identifiers is not False and self.drop_identifiers != "auto":
             raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
+        if self.fold_dummies is not False and self.fold_dummies != "auto":
+            raise ValueError(f"fold_dummies must be 'auto' or False, not {self.fold_dummies!r}")
         check_decimal(self.decimal)
         check_class_weight(self.class_weight)
         thread_count(self.n_jobs)

@@ -90,6 +90,8 @@ def _run(argv: Sequence[str] | None) -> int:
     except OSError as error:
         return _fail(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "), 1)
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what is raised while a class is made
+            return _fail("interrupted", 130)
         return _fail(f"{type(error).__name__}: {error}", 1)
     return 0
 

@@ -25,6 +25,7 @@ from anbexact.cli.options import (
 )
 from anbexact.cli.parsers import CommandParser
 from anbexact.cli.tables import embedded_table, take_weights, training_table
+from anbexact.cli.writing import OUTPUT_HELP, check_table_output
 from anbexact.show.report.lines import class_sizes, print_wrapped
 from anbexact.tables.missing import EM, HANDLE_MISSING
 
@@ -45,6 +46,7 @@ EXAMPLES = """\
   anbexact compare data.csv --class NAME
   anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
   anbexact compare data.xlsx --class NAME --drop id --text postcode --json
+  anbexact compare data.csv --class NAME -o measured.csv
   anbexact compare --dataset iris
 """
 
@@ -64,6 +66,12 @@ def fill(parser: CommandParser) -> None:
         metavar="S",
         help=f"seconds for the comparison (default {TIME_LIMIT:g}; none for no limit): a model that would not end in "
         "time is left out, with a note",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help=f"also write the measurements to this file, one line for each model ({OUTPUT_HELP})",
     )
     parser.add_argument("--no-refit", action="store_true", help="leave out the refits of networks that you name")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random folds (default 0)")
@@ -104,6 +112,7 @@ def run(args: argparse.Namespace) -> None:
             known_names(args.models)
         except ValueError as error:
             raise InputError(str(error)) from None
+    check_table_output(args.output, *filter(None, [args.data]))
     X, y, title = _table(args)
     weights = take_weights(X, args, args.data or title)
     if not args.json:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from sklearn.base import clone
 
 from anbexact._runtime.units import agreeing
@@ -15,6 +16,7 @@ from anbexact.classifiers.choosing.frequencies import PredictedWorseWarning
 from anbexact.cli.compare import DEMO_TABLE
 from anbexact.cli.learning import learn
 from anbexact.cli.messages import InputError, ProgressLine, in_options, note
+from anbexact.cli.writing import write_table
 from anbexact.compare import Comparison, InterruptedComparisonError, compare
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.metrics import BASELINE
@@ -29,7 +31,6 @@ from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
     from anbexact.classifiers import DiscreteClassifier
     from anbexact.show.report.case_study import Query
@@ -60,6 +61,8 @@ def compare_and_print(
         elif len(stop.frame):
             _print_conclusions(stop.frame, X)
         raise
+    if args.output is not None:
+        write_table(pd.DataFrame(frame).rename_axis("model").reset_index(), args.output)
     if not args.json:
         _print_conclusions(frame, X)
     kept = y.notna() if weights is None else y.notna() & (weights > 0)

@@ -62,7 +62,7 @@ def fill(parser: CommandParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read the table and say what it is, learn the classifier, save it if asked to, and say what was learned."""
     if args.output is not None:
-        check_output(args.output)
+        check_output(args.output, args.data)
     X, y, label = training_table(args, unlabelled=args.missing_class is not None)
     weights = take_weights(X, args, label)
     parameters = chosen_parameters(args, X, label)

@@ -65,6 +65,7 @@ def chosen_parameters(args: argparse.Namespace, X: pd.DataFrame, label: str) -> 
     parameters |= {"handle_missing": args.missing, "handle_unknown": args.unknown}
     parameters |= {"missing_class": args.missing_class, "decimal": args.decimal}
     parameters["drop_identifiers"] = False if args.keep_identifiers else None
+    parameters["fold_dummies"] = False if args.keep_dummies else None
     for name in ("required_edges", "forbidden_edges"):
         if parameters[name] is not None:
             parameters[name] = read_edges(parameters[name], list(map(str, X)), OPTIONS[name], label)
@@ -88,6 +89,12 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
         "--keep-identifiers",
         action="store_true",
         help="use columns that look like identifiers or row numbers; by default they are left out",
+    )
+    group.add_argument(
+        "--keep-dummies",
+        action="store_true",
+        help="use one-hot coded columns (color_blue, color_red, ...) as they are; by default they are read as the "
+        "column that they code (color)",
     )
     group.add_argument(
         "--unknown",

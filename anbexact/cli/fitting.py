@@ -20,6 +20,7 @@ from anbexact.show.report.lines import print_wrapped
 from anbexact.show.report.plain import print_json
 from anbexact.show.report.text import print_features
 from anbexact.tables.cuts import AUTO, cut_texts
+from anbexact.tables.frames.dummies import folded_frame
 from anbexact.tables.missing import EM
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def _labelled(
 def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
     """Return the number of rows that were learned from: of weight above zero, and not left out for missing cells."""
     vocabulary = classifier.vocabulary_
+    X = folded_frame(X, vocabulary.dummies)
     rules = classifier.handle_missing_
     kept = ("own_state", EM)
     costly = [name for name in vocabulary.features if rules[name] not in kept and vocabulary.arity(name) > 1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import zipfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from anbexact._runtime.units import agreeing
 from anbexact.cli.cells import Expected, numbered_names, without_unnamed
 from anbexact.cli.delimited import Dialect, check_names, delimited_parts, read_delimited, told_dialect
 from anbexact.cli.messages import ChangedError, InputError, listed, note
@@ -30,6 +33,13 @@ NEEDS = {"parquet": "pyarrow", "feather": "pyarrow", "xlsx": "openpyxl"}
 """The libraries that formats require, in addition to those of the package."""
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", ZIP: "xlsx"}
 """The first bytes of files that are not text, by which they are recognised whatever their names."""
+UNCOMPUTED = re.compile(
+    rb"<(?:\w+:)?c( [^>]*)>\s*<(?:\w+:)?f(?: [^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>\s*|<(?:\w+:)?v>\s*</(?:\w+:)?v>\s*)?</(?:\w+:)?c>"
+)
+"""A cell of a workbook with a formula, and with no value or an empty one."""
+PLACE = re.compile(rb'\br="([A-Z]+[0-9]+)"')
+"""The place of a cell among its attributes."""
 OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls): save it as .xlsx or CSV",
     b"RDX": "a file of R: export the table by write.csv",
@@ -196,13 +206,39 @@ def _read_workbook(source: Source, sheet: str | None) -> pd.DataFrame:
                 f"{source.label}: reading sheet {sheets[0]!r}; use --sheet to choose another "
                 f"({listed(sheets[1:], '')})"
             )
-        cells = pd.read_excel(workbook, sheet_name=sheet or sheets[0], header=None, dtype=object, na_filter=False)
+        sheet = sheet or sheets[0]
+        cells = pd.read_excel(workbook, sheet_name=sheet, header=None, dtype=object, na_filter=False)
+        if found := _without_results(source, sheet):
+            note(
+                f"{source.label}: {listed(found, 'cell', most=3)} of sheet {sheet!r} "
+                f"{agreeing(len(found), 'is a formula', 'are formulas')} without a stored result, and "
+                f"{agreeing(len(found), 'counts', 'count')} as missing: open the workbook in a spreadsheet program "
+                "and save it, so that it computes them"
+            )
     full = cells.map(lambda cell: bool(cell.strip()) if isinstance(cell, str) else not pd.isna(cell))
     cells = cells.loc[full.any(axis=1), full.any()]
     if cells.empty:
         raise InputError(f"{source.label} is empty")
     names = ["" if pd.isna(name) else str(name).strip() for name in cells.iloc[0]]
     return without_unnamed(cells.iloc[1:].set_axis(numbered_names(names), axis=1), source.label)
+
+
+def _without_results(source: Source, sheet: str) -> list[str]:
+    """Return the cells of a sheet that hold a formula, but not what it results in, such as ``"B3"``.
+
+    Programs that write workbooks often leave the computing to Excel. A result that is an empty text is one.
+    """
+    with source.open() as file, zipfile.ZipFile(file) as archive:
+        parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        cells = [cell for name in parts for cell in UNCOMPUTED.findall(archive.read(name))]
+    places = {place[1].decode() for cell in cells if b't="str"' not in cell and (place := PLACE.search(cell))}
+    if not places:
+        return []
+    import openpyxl
+
+    with source.open() as file:  # the parts do not say which sheet is theirs
+        rows = openpyxl.load_workbook(file, read_only=True)[sheet].iter_rows()
+        return [c.coordinate for row in rows for c in row if c.data_type == "f" and c.coordinate in places]
 
 
 def _read_json(source: Source, encoding: str | None) -> pd.DataFrame:

@@ -46,6 +46,7 @@ OPTIONS = {
 """The option for each parameter of the library."""
 SENTENCES = (
     (r"drop_identifiers=False", "--keep-identifiers"),
+    (r"fold_dummies=False", "--keep-dummies"),
     (r"; if it is a quantity, convert it with pandas.to_numeric", ""),
     (r"; make these cells missing to", "; leave these cells empty to"),
     (r"convert it with pandas.to_datetime and format=.*?'(?= or |[;)]|$)( or '.*?')?", "write dates as 2024-01-31"),

@@ -12,6 +12,7 @@ import pandas as pd
 from anbexact._runtime.units import agreeing, counted
 from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
+from anbexact.tables.frames.dummies import folded_frame
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
 from anbexact.tables.vocabulary import UNKNOWN
@@ -26,8 +27,9 @@ Unknown: TypeAlias = dict[Hashable, tuple[int, Any]]
 
 def names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashable]:
     """Return the classifier's names of columns, by the texts that a file has for them."""
-    names = {str(name): name for name in classifier.vocabulary_.names}
-    if len(names) < len(classifier.vocabulary_.names):
+    vocabulary = classifier.vocabulary_
+    names = {str(name): name for name in (*vocabulary.names, *vocabulary.columns)}
+    if len(names) < len({*vocabulary.names, *vocabulary.columns}):
         raise InputError(f"{path}: two of its columns have the same name when written as text")
     return names
 
@@ -45,7 +47,7 @@ def expected_columns(
     values = {
         text: vocabulary.values(name)
         for text, name in names.items()
-        if name not in classifier.cut_points_ and name not in vocabulary.left_out
+        if name in vocabulary.states and name not in classifier.cut_points_ and name not in vocabulary.left_out
     }
     states = {
         text: frozenset(value for value in of_column if isinstance(value, str)) for text, of_column in values.items()
@@ -60,9 +62,15 @@ def check_columns(
     frame: pd.DataFrame, classifier: DiscreteClassifier, args: argparse.Namespace, passed: list[str]
 ) -> None:
     """Refuse a table without all features, and note columns that are neither known nor passed through."""
-    names = list(map(str, classifier.vocabulary_.names))
     vocabulary = classifier.vocabulary_
-    gone = [str(name) for name in vocabulary.features if str(name) not in frame and name not in vocabulary.left_out]
+    names = list(map(str, (*vocabulary.names, *vocabulary.columns)))
+    needed = [
+        column
+        for name in vocabulary.features
+        if str(name) not in frame and name not in vocabulary.left_out
+        for column, _ in vocabulary.dummies.get(name, ((name, ""),))
+    ]
+    gone = [str(column) for column in needed if str(column) not in frame]
     if gone:
         raise InputError(f"{args.data} lacks {listed(gone, 'column')}, required by {args.model}")
     extra = [name for name in map(str, frame) if name not in names and name not in passed]
@@ -75,6 +83,7 @@ def features_of(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataF
     vocabulary = classifier.vocabulary_
     tolerant = classifier.reader_.handle_unknown == "marginalize"
     columns = {}
+    frame = folded_frame(frame, vocabulary.dummies)
     for name in vocabulary.features:
         if name in vocabulary.left_out:  # its cells are not looked at, and need not be there
             columns[name] = pd.Series(None, index=frame.index, dtype=object)

@@ -22,11 +22,11 @@ def is_network(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith(NETWORKS)
 
 
-def check_output(path: str) -> None:
-    """Refuse, before all the work, an output that could not be written."""
+def check_output(path: str, *inputs: str) -> None:
+    """Refuse, before all the work, an output that could not be written, or that is one of the inputs."""
     if not path.lower().endswith((".json", *NETWORKS)):
         raise InputError(f"{path}: cannot infer the format; use one of the extensions .json, {', '.join(NETWORKS)}")
-    check_place(path)
+    check_place(path, *inputs)
 
 
 def read_model(path: str, class_name: str | None = None) -> DiscreteClassifier:

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     path = args.output or str(Path(args.model).with_suffix(".nomogram.html").name)
     if not path.lower().endswith(EXTENSIONS):
         raise InputError(f"{path}: cannot infer the format; use one of the extensions .html, .pdf, .png, .svg")
-    check_place(path)
+    check_place(path, args.model)
     classifier = read_model(args.model, args.class_name)
     labels = {str(label): label for label in classifier.classes_.tolist()}
     if args.against is not None and args.against not in labels:

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     path = args.output or str(Path(args.model).with_suffix(".panel.html").name)
     if not path.lower().endswith((".html", ".htm")):
         raise InputError(f"{path}: the page is HTML; use the extension .html")
-    check_place(path)
+    check_place(path, args.model)
     classifier = read_model(args.model, args.class_name)
     decided = costs_of(args, classifier.classes_.tolist())
     try:

@@ -26,6 +26,7 @@ from anbexact.cli.model_columns import (
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, add_reading
 from anbexact.cli.parsers import CommandParser
+from anbexact.cli.scoring import is_card, score_rows
 from anbexact.cli.streaming import predicted_in_parts, streams
 from anbexact.cli.tables import find_columns, open_table, read_frame, recognised
 from anbexact.cli.writing import OUTPUT_HELP, check_table_output, write_table
@@ -34,13 +35,15 @@ if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
 
 DESCRIPTION = """\
-Classify the rows of a table. The columns can be in any order; other columns are ignored."""
+Classify the rows of a table. The columns can be in any order; other columns are ignored. A scorecard also writes its
+scores and, with --explain, what costs a row most points."""
 EXAMPLES = """\
   anbexact predict model.json new.csv
   anbexact predict model.json new.csv --proba --id patient -o out.xlsx
   anbexact predict model.json new.parquet --keep -o out.parquet
   anbexact predict model.json new.csv --explain --id patient -o why.csv
   anbexact predict model.json new.csv --class-prior ill=0.1,well=0.9 --cost ill=5 --reject 0.5
+  anbexact predict card.json new.csv --id patient -o scores.csv
   zcat new.csv.gz | anbexact predict model.json - > out.csv
 """
 
@@ -48,7 +51,7 @@ EXAMPLES = """\
 def fill(parser: CommandParser) -> None:
     """Add the options."""
     parser.describe("MODEL DATA [options]", DESCRIPTION, EXAMPLES)
-    parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
+    parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert, or a scorecard")
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument(
         "--class", dest="class_name", metavar="NAME", help="the variable to predict, if MODEL does not name it"
@@ -76,11 +79,14 @@ def fill(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the predicted classes, and note the accuracy if the classes are given and errors cost the same."""
+    if is_card(args.model):
+        score_rows(args)
+        return
     check_deciding(args)
+    check_table_output(args.output, args.model, args.data)
     classifier = read_model(args.model, args.class_name)
     names = names_as_text(classifier, args.model)
     file = open_table(args)
-    check_table_output(args.output, file.source)
     label = file.source.label
     expected = expected_columns(classifier, names, args.text)
     if streams(args, file):

@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> None:
     if args.use and not args.card:
         raise InputError("--use is a part of the model card: pass --card, too")
     default = DEFAULT_CARD if args.card else DEFAULT_OUTPUT
-    path = None if args.json or args.markdown else _output(args.output or default)
+    path = None if args.json or args.markdown else _output(args.output or default, args.model, args.data)
     if path is None and args.output is not None:
         raise InputError("pass -o or one of --json and --markdown, not both")
     classifier = read_model(args.model, args.class_name)
@@ -163,11 +163,11 @@ def _groups(subject: Subject, by: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _output(path: str) -> str:
-    """Refuse, before all the work, an output that could not be written."""
+def _output(path: str, *inputs: str) -> str:
+    """Refuse, before all the work, an output that could not be written, or that is one of the inputs."""
     if not path.lower().endswith(EXTENSIONS):
         raise InputError(f"{path}: cannot infer the format; use one of the extensions .html, .md, .json")
-    check_place(path)
+    check_place(path, *inputs)
     return path
 
 

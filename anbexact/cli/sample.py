@@ -56,7 +56,7 @@ def fill(parser: CommandParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the rows."""
-    check_table_output(args.output)
+    check_table_output(args.output, args.model)
     classifier = read_model(args.model, args.class_name)
     evidence = _evidence(args.evidence, classifier, args.model)
     try:

@@ -10,6 +10,7 @@ from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.models import is_network, read_model
 from anbexact.cli.options import DATA_HELP, add_choosing, add_reading, add_weights, weighted_by
 from anbexact.cli.parsers import CommandParser
+from anbexact.cli.scoring import is_card, read_card
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.cli.writing import check_place
 from anbexact.show.report.lines import print_wrapped
@@ -18,22 +19,37 @@ if TYPE_CHECKING:
     from anbexact.classifiers import AdditiveClassifier
     from anbexact.scorecards.scorecard import Scorecard
 
-EXTENSIONS = (".html", ".htm", ".xlsx", ".py", ".sql", ".csv")
+EXTENSIONS = (".html", ".htm", ".xlsx", ".py", ".sql", ".csv", ".json")
 """The extensions by which the format of a scorecard is inferred."""
 MARK = b'"format": "anbexact classifier"'
 """What a file of a classifier contains near its beginning, and a table in JSON does not."""
+MAKING = {
+    "--class": "class_name",
+    "--reference": "reference",
+    "--double": "double",
+    "--base-score": "base_score",
+    "--base-odds": "base_odds",
+    "--max-points": "max_points",
+    "--features": "features",
+    "--gap": "gap",
+    "--time-limit": "time_limit",
+}
+"""Options that say how points are made."""
 DESCRIPTION = """\
 Turn a classifier into a scorecard: tables of integer points that are added up to a score. From a table, naive Bayes
 with smooth shapes is learned first.
 
 By default, the points are the log odds of the classifier, rounded: 600 points stand for odds of 50 to 1, and 20 more
 double the odds. With --max-points, the points are small, and have the least log loss: the search proves it, or says
-within what gap it was when the time ran out."""
+within what gap it was when the time ran out. With --features alone, the features and their points are chosen so, on
+the scale of the log odds."""
 EXAMPLES = """\
   anbexact scorecard model.json -o card.html
   anbexact scorecard data.csv --class NAME
   anbexact scorecard data.csv --class NAME --max-points 5 --features 10 -o card.html
   anbexact scorecard model.json --double 40 --base-score 500 --base-odds 20 -o card.sql
+  anbexact scorecard data.csv --class NAME --features 6 -o card.json
+  anbexact scorecard card.json -o card.html
   anbexact scorecard model.json --reference ill -o card.xlsx
 """
 
@@ -42,7 +58,7 @@ def fill(parser: CommandParser) -> None:
     """Add the options."""
     parser.describe("MODEL_OR_DATA [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument(
-        "data", metavar="MODEL_OR_DATA", help=f"a classifier written by fit or convert, or {DATA_HELP}"
+        "data", metavar="MODEL_OR_DATA", help=f"a classifier or a scorecard in a file, or {DATA_HELP}"
     )
     parser.add_argument(
         "--class",
@@ -55,8 +71,8 @@ def fill(parser: CommandParser) -> None:
         "--output",
         metavar="OUT",
         help="the file to write: by its extension a page to print with a calculator (.html), a workbook with "
-        "formulas (.xlsx), a Python file (.py), a query for DuckDB (.sql) or the points (.csv); by default, they are "
-        "printed",
+        "formulas (.xlsx), a Python file (.py), a query for DuckDB (.sql), the points (.csv), or a file that this "
+        "command and predict read (.json); by default, the points are printed",
     )
     parser.add_argument(
         "--reference", metavar="LABEL", help="the class against which the odds are taken (default: the first)"
@@ -90,13 +106,16 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(
                 f"{args.output}: cannot infer the format; use one of the extensions {', '.join(EXTENSIONS)}"
             )
-        check_place(args.output)
-    if is_model(args.data):
-        classifier: Any = read_model(args.data, args.class_name)
-        source = args.data
+        check_place(args.output, args.data)
+    if is_card(args.data):
+        source, card = args.data, _read(args)
     else:
-        classifier, source = _learned(args)
-    card = _card(args, classifier)
+        classifier: Any = None
+        if is_model(args.data):
+            source, classifier = args.data, read_model(args.data, args.class_name)
+        else:
+            classifier, source = _learned(args)
+        card = _card(args, classifier)
     if args.output is not None:
         _write(card, args.output)
         note(f"{args.output}: {Path(args.output).stat().st_size / 1e3:,.0f} kB")
@@ -105,6 +124,14 @@ def run(args: argparse.Namespace) -> None:
     print(card.to_frame().to_string(index=False, float_format=lambda share: f"{share:.3f}", na_rep=""))
     for line in explained(card):
         print_wrapped(line)
+
+
+def _read(args: argparse.Namespace) -> Scorecard:
+    """Return the card in a file; refuse options that would change its points."""
+    given = [option for option, name in MAKING.items() if getattr(args, name) is not None]
+    if given:
+        raise InputError(f"{given[0]} does not apply to {args.data}: the points of a scorecard are made")
+    return read_card(args.data)
 
 
 def is_model(path: str) -> bool:
@@ -170,6 +197,10 @@ def _write(card: Scorecard, path: str) -> None:
             Path(path).write_text(card.to_sql() + "\n", encoding="utf-8")
         elif kind == ".csv":
             card.to_frame().to_csv(path, index=False)
+        elif kind == ".json":
+            from anbexact.files.scorecards import save_scorecard
+
+            save_scorecard(card, path)
         else:
             card.to_html(path)
     except (TypeError, ValueError) as error:

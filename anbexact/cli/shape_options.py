@@ -1,4 +1,4 @@
-"""The options of ``anbexact fit`` that are conditions on smooth shapes."""
+"""The options of ``anbexact fit`` that are conditions on smooth shapes, or on how classes share them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from anbexact.cli.messages import InputError
 
-NAMES = ("monotone", "convex", "concave", "cyclic", "flat_beyond")
+NAMES = ("monotone", "convex", "concave", "cyclic", "flat_beyond", "ordered_classes")
 """Parameters of :class:`~anbexact.AdditiveClassifier` that the options set."""
 
 
@@ -42,6 +42,12 @@ def add_shapes(group: argparse._ArgumentGroup) -> None:
         metavar="A=LOW:HIGH",
         help="with --smooth: bounds beyond which shapes are constant; LOW or HIGH may be left out",
     )
+    group.add_argument(
+        "--ordered-classes",
+        nargs="+",
+        metavar="CLASS",
+        help="with --smooth: the classes from the lowest to the highest, which then share their shapes",
+    )
 
 
 def chosen_shapes(args: argparse.Namespace, classes: Iterable[Any]) -> dict[str, Any]:
@@ -61,6 +67,8 @@ def chosen_shapes(args: argparse.Namespace, classes: Iterable[Any]) -> dict[str,
         option = f"--{name.replace('_', '-')}"
         if name == "cyclic":
             found[name] = texts
+        elif name == "ordered_classes":
+            found[name] = [_label(text, labels, option) for text in texts]
         elif name == "flat_beyond":
             found[name] = dict(_bounds(text) for text in texts)
         elif name == "monotone":

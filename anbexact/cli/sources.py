@@ -117,10 +117,6 @@ class Source:
         stat = Path(self._path).stat()
         return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
-    def is_(self, path: str) -> bool:
-        """Whether this is the file of that path."""
-        return self._data is None and Path(path).exists() and Path(path).samefile(self._path)
-
     def _open_packed(self) -> IO[bytes]:
         return io.BytesIO(self._data) if self._data is not None else Path(self._path).open("rb")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import pandas as pd
 
@@ -24,9 +24,6 @@ from anbexact.cli.sources import COMPRESSIONS
 from anbexact.cli.streams import like_a_file
 from anbexact.files import atomic
 from anbexact.show.svg.markup import shortened
-
-if TYPE_CHECKING:
-    from anbexact.cli.sources import Source
 
 STANDARD_OUTPUT = "-"
 WRITERS = {
@@ -52,25 +49,33 @@ EXCEL_EPOCH = (1900, 3)
 OUTPUT_HELP = ", ".join(WRITERS) + f"; the first four also with {', '.join(PACKED)}"
 
 
-def check_table_output(path: str | None, source: Source | None = None) -> None:
-    """Refuse, before all the work, an output that could not be written, or that is the input, if there is one."""
+def check_table_output(path: str | None, *inputs: str) -> None:
+    """Refuse, before all the work, an output that could not be written, or that is one of the inputs."""
     if path is None or path == STANDARD_OUTPUT:
         return
     form, packed = _format(path)
     if packed and form not in ("csv", "tsv", "json", "jsonl"):
         raise InputError(f"{path}: {form} files are already compressed; leave out {PurePath(path).suffix}")
     require(form, path)
-    check_place(path)
-    if source is not None and source.is_(path):
-        raise InputError(f"{path} is the table that is read: write to another file")
+    check_place(path, *inputs)
 
 
-def check_place(path: str) -> None:
-    """Refuse a path that is a folder, or whose folder does not exist."""
+def check_place(path: str, *inputs: str | None) -> None:
+    """Refuse a path that is a folder, whose folder does not exist, or that is one of the files that are read."""
     try:
         atomic.check_place(Path(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
+    if any(_is_file(path, other) for other in inputs if other is not None):
+        raise InputError(f"{path} is read by this command, and would be lost: write to another file")
+
+
+def _is_file(path: str, other: str) -> bool:
+    """Whether two paths are those of one file, which is no device, such as a terminal."""
+    try:
+        return Path(path).is_file() and Path(path).samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def write_table(frame: pd.DataFrame, path: str | None) -> None:

@@ -47,7 +47,7 @@ class Budget:
         needed, left = max(self._longest.get(name, 0.0), expected), self.left
         if left > needed:
             return ""
-        of_limit = f"of the time limit of {self.limit:g} s"
+        of_limit = f"of the time limit of {self.limit:.3g} s"
         if left <= 0 or not needed:
             return f"nothing was left {of_limit}"
         return f"a fold takes about {needed:.2g} s, and {left:.2g} s {of_limit} were left"

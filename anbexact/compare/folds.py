@@ -15,7 +15,7 @@ import pandas as pd
 from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import is_frame, is_series, read_columns
+from anbexact.tables.frames.reading import is_frame, is_series, is_sparse, read_columns
 from anbexact.tables.identifiers import identifier_reason
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.text_columns import read_text
@@ -141,6 +141,7 @@ def as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:
     elif is_frame(X):
         frame = nw.from_native(X, eager_only=True).to_pandas().reset_index(drop=True)
     else:
+        X = X.toarray() if is_sparse(X) else X
         frame = pd.DataFrame(X if isinstance(X, np.ndarray) else list(X)).infer_objects()
         frame.columns = pd.Index([f"x{j}" for j in range(frame.shape[1])])
     if is_series(y) and not isinstance(y, pd.Series | pd.Index):

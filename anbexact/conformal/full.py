@@ -18,7 +18,6 @@ from anbexact.scores import BDeu
 from anbexact.search.posterior.relearner import Relearner, check_relearnable
 from anbexact.search.posterior.setting import Limits
 from anbexact.tables.cuts import RULES
-from anbexact.tables.prediction import in_vocabulary
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import UNKNOWN
 
@@ -227,9 +226,7 @@ def _with_one_more_state(table: DiscreteTable, names: Collection[Hashable]) -> D
 
 def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
     """Refuse rows with a missing cell that is not a state."""
-    from anbexact.tables.frames.reading import read_columns
-
-    for column in in_vocabulary(read_columns(X), fitted.vocabulary_, fitted.cut_points_):
+    for column in fitted.reader_.states(X):
         name = column.name
         if (
             fitted.handle_missing_[name] != "own_state"

@@ -117,6 +117,8 @@ def _describe_variable(vocabulary: Vocabulary, name: Any) -> dict[str, Any]:
     }
     if name in vocabulary.groups:
         described["groups"] = encode_as(f"a value of column {name!r}", vocabulary.groups[name])
+    if name in vocabulary.dummies:
+        described["dummies"] = encode(vocabulary.dummies[name])
     if name in vocabulary.records:
         described["record"] = encode_as(f"a value of column {name!r}", vocabulary.records[name])
     return described

@@ -1,4 +1,4 @@
-"""JSON documents with a format, a version and a checksum: what files of classifiers and of networks share."""
+"""JSON documents with a format, a version and a checksum: what files of classifiers, networks and cards share."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ CLASSIFIER = Kind("anbexact classifier", "classifier", "the save method", "anbex
 """Files of fitted classifiers."""
 NETWORK = Kind("anbexact network", "network", "anbexact.save_network", "anbexact.load_network")
 """Files of Bayesian networks."""
+SCORECARD = Kind("anbexact scorecard", "scorecard", "anbexact.save_scorecard", "anbexact.load_scorecard")
+"""Files of scorecards."""
 
 
 def write_document(kind: Kind, contents: Mapping[str, Any], path: str | Path) -> None:
@@ -86,7 +88,7 @@ def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, 
         ) from None
     found = document.get("format") if isinstance(document, dict) else None
     if found != kind.format:
-        other = next((other for other in (CLASSIFIER, NETWORK) if other.format == found), None)
+        other = next((other for other in (CLASSIFIER, NETWORK, SCORECARD) if other.format == found), None)
         if other is not None:
             raise ValueError(f"{path} contains a {other.noun}, not a {kind.noun}: read it with {other.read_by}.")
         raise ValueError(

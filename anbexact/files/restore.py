@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -175,13 +175,32 @@ def read_vocabulary(document: Mapping[str, Any], *, needs_class: bool = True) ->
         }
         if not all(isinstance(record, ColumnRecord) for record in records.values()):
             raise ValueError("a record of values was expected")
+    with reading("dummies"):
+        dummies = {
+            name: decode(variable["dummies"])
+            for name, variable in zip(states, variables, strict=True)
+            if "dummies" in variable
+        }
+        _check_dummies(dummies, states)
     with reading("class"):
         place = document["class"]
         with_class = needs_class or place is not None
         class_name = list(states)[whole(place, 0, len(states) - 1)] if with_class else None
     with reading("own_missing"):
         own_missing = frozenset(list(states)[k] for k in references(document["own_missing"], len(states)))
-        return Vocabulary(states, class_name, quantities, groups, own_missing, records)
+        return Vocabulary(states, class_name, quantities, groups, own_missing, records, dummies)
+
+
+def _check_dummies(dummies: Mapping[Hashable, Any], names: Collection[Hashable]) -> None:
+    """Refuse anything but groups of two or more pairs of texts, whose first texts are distinct and no variables."""
+    pairs = [pair for group in dummies.values() for pair in group]
+    if not all(isinstance(group, tuple) and len(group) > 1 for group in dummies.values()) or not all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(own, str) for own in pair) for pair in pairs
+    ):
+        raise ValueError("groups of pairs of texts were expected")
+    columns = [column for column, _ in pairs]
+    if len({*columns, *names}) < len(columns) + len(names):
+        raise ValueError("a column has the name of a variable, or of another column")
 
 
 def check_records(vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) -> None:
@@ -210,13 +229,14 @@ def read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict
 
 def _read_input(document: Mapping[str, Any], classifier: Any, vocabulary: Vocabulary) -> None:
     """Set the number and the names of the columns that the classifier expects."""
-    features = vocabulary.features
+    features = vocabulary.columns
     with reading("n_features_in"):
         classifier.n_features_in_ = whole(document["n_features_in"], len(features), len(features))
     with reading("feature_names_in"):
         if document["feature_names_in"] is not None:
             names = [text(name) for name in listed(document["feature_names_in"], len(features))]
-            if names != list(features):
+            own = sorted(names) if vocabulary.dummies else names  # coded columns need not be next to each other
+            if own != (sorted(map(str, features)) if vocabulary.dummies else list(features)):
                 raise ValueError(f"the names must be those of the features, {shortened(list(features))}")
             classifier.feature_names_in_ = np.array(names, dtype=object)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import log, prod
+from dataclasses import dataclass, replace
+from math import ceil, log, prod
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ DOUBLING, BASE_SCORE, BASE_ODDS = 20.0, 600, 50.0
 """The points that double the odds, and the score at given odds, where none are chosen."""
 PULL = 0.01
 """Precision of the pull of points to the log odds of the model: a hundredth of a row."""
+LARGEST = 20.0
+"""Nats up to which the points of a state may go where no largest number of points is chosen."""
 STATES, JOINT_STATES = 8, 3
 """Maximum numbers of groups of states of a feature, on its own and along an axis of a table of several features."""
 
@@ -58,7 +60,9 @@ def to_scorecard(
 
     - Without ``max_points``, a score of ``base_score`` stands for odds of ``base_odds`` to 1, and
       ``points_to_double_odds`` more points double the odds. The points are the log odds of the model, rounded; each
-      table changes them by half a point at most.
+      table changes them by half a point at most. With ``n_features``, these features are chosen, and their points are
+      those of least loss on this scale, as below; a score of ``base_score`` then stands for ``base_odds`` up to half
+      a point.
     - With ``max_points``, the points are from ``-max_points`` to ``max_points``, and 0 for the most common states of
       every feature, which share a group. They minimise the log loss over the training rows, together with the scale
       and the offset of the log odds, up to ``gap``: branch and bound proves it, or says within what gap it was when
@@ -73,9 +77,10 @@ def to_scorecard(
         The training rows and their weights. By default, those of the refit, or without ``max_points`` the counts of
         the network. Rows with a missing cell that is no state are left out.
     y : optional
-        With ``max_points``: the classes of the rows. The loss is then that of these classes; without them, it is the
-        expected loss under the posterior of the model, which keeps its smoothness. Both contain a weak pull to the
-        log odds of the model (a Gaussian prior of precision 0.01), which decides what rows leave open.
+        With ``max_points`` or ``n_features``: the classes of the rows. The loss is then that of these classes;
+        without them, it is the expected loss under the posterior of the model, which keeps its smoothness. Both
+        contain a weak pull to the log odds of the model (a Gaussian prior of precision 0.01), which decides what rows
+        leave open.
     points_to_double_odds : float, optional
         By default 20. With ``max_points``, the scale is chosen with the points unless it is given.
     base_score : int, optional
@@ -87,13 +92,13 @@ def to_scorecard(
     max_points : int, optional
         The largest number of points of a state, in absolute value.
     n_features : int, optional
-        With ``max_points``: the maximum number of features with points, which are chosen with the points.
+        The maximum number of features with points, which are chosen with the points.
     gap : float, default 0.001
-        With ``max_points``: nats per row by which the loss may exceed the least one; 0 asks for a proof that no other
-        points are better.
+        With ``max_points`` or ``n_features``: nats per row by which the loss may exceed the least one; 0 asks for a
+        proof that no other points are better.
     time_limit : float, default 30
-        With ``max_points``: time limit of the search in seconds. When it runs out, or at a first Ctrl-C, the best
-        points so far are used, and the certificate tells what is proved. None for no limit.
+        With ``max_points`` or ``n_features``: time limit of the search in seconds. When it runs out, or at a first
+        Ctrl-C, the best points so far are used, and the certificate tells what is proved. None for no limit.
     progress : callable, optional
         Called with ``"scorecard"`` and the share of the gap that is closed.
 
@@ -137,8 +142,8 @@ def to_scorecard(
     check_limit("time_limit", time_limit)
     _check_counts(max_points, n_features)
     if max_points is None:
-        if n_features is not None or y is not None:
-            raise ValueError("n_features= and y= belong to points of least loss: pass max_points=, too")
+        if n_features is None and y is not None:
+            raise ValueError("y= belongs to points of least loss: pass max_points= or n_features=, too")
     elif base_score is not None or base_odds is not None:
         raise ValueError("base_score= and base_odds= do not go with max_points=: scores then begin at 0")
     classes = logit.classes_.tolist()
@@ -153,12 +158,17 @@ def to_scorecard(
         scale = log(2) / (DOUBLING if points_to_double_odds is None else points_to_double_odds)
         base = BASE_SCORE if base_score is None else base_score
         at_base = log(BASE_ODDS if base_odds is None else base_odds)
-        return _rounded_card(logit, rows, against, reference, scale, base, at_base)
+        if n_features is None:
+            return _rounded_card(logit, rows, against, reference, scale, base, at_base)
     if rows is None:
         raise ValueError("points of least loss need rows: pass X, or a refit, which has its rows")
+    how: dict[str, Any] = {"n_features": n_features, "gap": gap, "time_limit": time_limit, "progress": progress}
+    if max_points is None:
+        how["most"] = ceil(LARGEST / scale)
+        found = _small_card(logit, rows, against, reference, (scale, scale), observed=y is not None, **how)
+        return _from_base(found, base, at_base)
     scales = SCALES if points_to_double_odds is None else (log(2) / points_to_double_odds,) * 2
-    how: dict[str, Any] = {"most": max_points, "n_features": n_features, "gap": gap, "time_limit": time_limit}
-    return _small_card(logit, rows, against, reference, scales, observed=y is not None, progress=progress, **how)
+    return _small_card(logit, rows, against, reference, scales, observed=y is not None, most=max_points, **how)
 
 
 @dataclass(frozen=True)
@@ -335,6 +345,12 @@ def _small_card(
     intercept = np.zeros(best.points.shape[1], dtype=np.int64)
     total = float(rows.weights.sum())
     return Scorecard(tuple(tables), intercept, best.scale, best.offset, reference, logit.reader_, total, proved)
+
+
+def _from_base(card: Scorecard, base: int, at_base: float) -> Scorecard:
+    """Return the card with scores of which ``base`` stands for log odds of ``at_base``, up to half a point."""
+    intercept = np.rint(base + (card.offset - at_base) / card.scale).astype(np.int64)
+    return replace(card, intercept=intercept, offset=card.offset - card.scale * intercept)
 
 
 def _certificate(

@@ -97,3 +97,22 @@ def order_of(classes: Sequence[Any], order: Any) -> npt.NDArray[np.intp]:
             + f": the classes are {list(classes)}"
         )
     return np.array([list(classes).index(label) for label in listed if label in classes], dtype=np.intp)
+
+
+def asked_order(classes: Sequence[Any], order: Any, y: Any) -> npt.NDArray[np.intp]:
+    """Return the codes of classes from the lowest to the highest: in the order that is given, or True for that of y.
+
+    Raises
+    ------
+    ValueError
+        If y declares no order, or the order lacks a class, or names one twice.
+    """
+    if order is not True:
+        return order_of(classes, order)
+    declared = declared_order(y)
+    if declared is None:
+        raise ValueError(
+            "ordered_classes=True takes the order of an ordered categorical y, but this y has none: list the classes "
+            f"from the lowest to the highest, ordered_classes={list(classes)}, or convert y to such a column"
+        )
+    return order_of(classes, declared)

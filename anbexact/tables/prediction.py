@@ -53,6 +53,8 @@ def check_columns(
     """
     names, expected = frame_names(X), list(features)
     known = feature_names is not None
+    if known and names == expected:
+        return
     unnamed = expected == [f"x{j}" for j in range(len(expected))] and not known
     mixed_up = unnamed and names is not None and names != expected and set(names) == set(expected)
     plain = names is None or (all(isinstance(name, str) for name in names) and (known or unnamed))
@@ -110,13 +112,23 @@ def in_vocabulary(
         raise ValueError(
             f"X has {len(columns)} features, but {len(features)} are expected as input: {list(features)}"
         )
-    left_out = vocabulary.left_out
     return [
-        column.constant(name, LEFT_OUT)
-        if name in left_out
-        else discretise(column.renamed(name), cut_points, vocabulary)
+        own_states(column.renamed(name), vocabulary, cut_points)
         for name, column in zip(features, columns, strict=True)
     ]
+
+
+def own_states(column: Column, vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]) -> Column:
+    """Return the column of a feature discretised, or constant if the feature was left out of training.
+
+    Raises
+    ------
+    ValueError
+        If it has cut points and holds something that is not a number.
+    """
+    if vocabulary.states[column.name] == (LEFT_OUT,):
+        return column.constant(column.name, LEFT_OUT)
+    return discretise(column, cut_points, vocabulary)
 
 
 def cell_values(columns: Sequence[Column], features: Sequence[Hashable]) -> dict[Hashable, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_consistent_length
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import numbers_of, refuse_infinite
 from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.dummies import fold
 from anbexact.tables.frames.reading import frame_names, read_columns
+from anbexact.tables.frames.series import read_pandas
 from anbexact.tables.labels import read_target
-from anbexact.tables.prediction import cell_values, check_columns, encode_features, in_vocabulary
+from anbexact.tables.prediction import cell_values, check_columns, encode_features, in_vocabulary, own_states
 from anbexact.tables.row_codes import RowCodes, rows_in_vocabulary
 from anbexact.tables.table import DiscreteTable, Weights, check_weights, merged_table
 from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary
@@ -100,12 +102,38 @@ class Reader:
             For other columns than in ``fit``, or for a cell that the rules refuse.
         """
         return encode_features(
-            self._columns(X),
+            self.feature_columns(X),
             self.vocabulary,
             self.cut_points,
             handle_unknown=self.handle_unknown,
             handle_missing=self.missing_rules,
         )
+
+    def code(self, name: Hashable, value: Any) -> int:
+        """Return the code of a feature's value, read as a cell of a frame is; negative where missing or unknown.
+
+        Raises
+        ------
+        ValueError
+            If the feature has cut points and the value is not a number.
+        """
+        if type(value) is str:  # what pandas would return, in a twentieth of the time
+            column = Column(name, np.zeros(1, dtype=np.int64), (value,))
+        else:
+            column = read_pandas(pd.Series([value]), name)
+        return self.vocabulary.code_of_cell(
+            own_states(column, self.vocabulary, self.cut_points), self.missing_rules[name]
+        )
+
+    def states(self, X: Any) -> list[Column]:
+        """Return the features as columns of their states: numbers cut, and one-hot coded columns folded.
+
+        Raises
+        ------
+        ValueError
+            For other columns than in ``fit``.
+        """
+        return in_vocabulary(self.feature_columns(X), self.vocabulary, self.cut_points)
 
     def codes_of(self, X: Any, features: Sequence[Hashable]) -> CodeArray:
         """Return the codes of some features, shape (features, rows), in the order of the vocabulary.
@@ -120,19 +148,21 @@ class Reader:
         names, every = frame_names(X), self.vocabulary.features
         features = [name for name in every if name in features]
         if names is None:
-            columns = read_columns(X)
-            if len(columns) != len(every):
-                raise ValueError(f"X has {len(columns)} columns without names, but {len(every)} are expected")
+            columns, expected = read_columns(X), self.columns
+            if len(columns) != len(expected):
+                raise ValueError(f"X has {len(columns)} columns without names, but {len(expected)} are expected")
+            columns = self._folded(columns)
             chosen = [columns[every.index(name)] for name in features]
         else:
             texts = {str(name): name for name in names}
-            lacking = [name for name in features if str(name) not in texts]
+            sources = [self._sources(name, texts) for name in features]
+            lacking = [name for name, of_name in zip(features, sources, strict=True) if not of_name]
             if lacking:
                 raise ValueError(f"X has no column {lacking[0]!r}; the features are {list(features)}")
-            wanted = [texts[str(name)] for name in features]
+            wanted = [texts[str(name)] for of_name in sources for name in of_name]
             columns = read_columns(X[wanted] if isinstance(X, pd.DataFrame) and wanted else X)
-            by_name = {column.name: column for column in columns}
-            chosen = [by_name[name] for name in wanted]
+            by_name = {str(column.name): column for column in fold(columns, self.vocabulary.dummies)}
+            chosen = [by_name[str(name)] for name in features]
         if not features:
             return np.empty((0, len(columns[0])), dtype=np.int16)
         vocabulary = self.vocabulary.without(set(every) - set(features))
@@ -147,7 +177,7 @@ class Reader:
     def rows(self, X: Any) -> Rows:
         """Return rows to be explained."""
         codes = self.codes(X)
-        values = cell_values(read_columns(X), self.vocabulary.features)
+        values = cell_values(self.feature_columns(X), self.vocabulary.features)
         return Rows(codes, values, self.labels(X, np.arange(codes.shape[1])).tolist())
 
     def labels(self, X: Any, places: npt.NDArray[np.intp]) -> pd.Index[Any]:
@@ -166,7 +196,7 @@ class Reader:
         ValueError
             For a value or class that is not a state, or other columns than in ``fit``; the message names it.
         """
-        columns = self._columns(X)
+        columns = self.feature_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))
         check_consistent_length(columns[0].missing, y)
         vocabulary = self.vocabulary
@@ -192,7 +222,7 @@ class Reader:
         ValueError
             For other columns than in ``fit``.
         """
-        columns = self._columns(X)
+        columns = self.feature_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))
         check_consistent_length(columns[0].missing, y)
         target = read_target(y, columns, weights).renamed(self.vocabulary.class_name)
@@ -215,7 +245,7 @@ class Reader:
         ValueError
             For other columns than in ``fit``, infinite numbers, or cells that are not numbers.
         """
-        columns = self._columns(X)
+        columns = self.feature_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))
         cut = [column for column in columns if column.name in self.cut_points]
         refuse_infinite(cut, weights > 0)
@@ -226,7 +256,40 @@ class Reader:
             found[column.name] = values[kept], weights[kept]
         return found
 
-    def _columns(self, X: Any) -> list[Column]:
+    @property
+    def columns(self) -> list[Hashable]:
+        """The columns of the training table, in its order: the features, or the columns that code them."""
+        if self.feature_names is None:
+            return list(self.vocabulary.columns)
+        return list(self.feature_names)
+
+    def feature_columns(self, X: Any) -> list[Column]:
+        """Return the columns of the features, as they are before they are cut, one-hot coded ones folded.
+
+        A frame has the columns of the training table, or those that were one-hot coded in it.
+
+        Raises
+        ------
+        ValueError
+            For other columns than in ``fit``.
+        """
         columns = read_columns(X, estimator=self.fitted_by)
-        check_columns(self.fitted_by, self.feature_names, X, self.vocabulary.features)
+        features, feature_names, dummies = self.vocabulary.features, self.feature_names, self.vocabulary.dummies
+        if not dummies:
+            check_columns(self.fitted_by, feature_names, X, features)
+            return columns
+        if not dummies.keys() <= set(frame_names(X) or ()):
+            check_columns(self.fitted_by, feature_names, X, self.columns)
+            return self._folded(columns)
+        check_columns(self.fitted_by, np.array(features, dtype=object), X, features)
         return columns
+
+    def _folded(self, columns: Sequence[Column]) -> list[Column]:
+        """Return the features, given the columns of the training table."""
+        named = [column.renamed(name) for name, column in zip(self.columns, columns, strict=True)]
+        return fold(named, self.vocabulary.dummies)
+
+    def _sources(self, name: Hashable, texts: Collection[str]) -> tuple[Hashable, ...]:
+        """Return the columns of a frame from which a feature is read, given their names; none if they lack."""
+        group = tuple(member for member, _ in self.vocabulary.dummies.get(name, ()))
+        return next((found for found in ((name,), group) if found and all(str(own) in texts for own in found)), ())

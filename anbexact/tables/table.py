@@ -262,7 +262,8 @@ def table_from_columns(
     class_name = None if target is None else target.name
     all_columns = [*columns, *([target] if target is not None else [])]
     records = {c.name: record for c in all_columns if (record := c.dtype_record) is not None}
-    vocabulary = Vocabulary(states, class_name, quantities, groups, own, records)
+    dummies = {column.name: column.dummies for column in columns if column.dummies}
+    vocabulary = Vocabulary(states, class_name, quantities, groups, own, records, dummies)
     advice = "declare it in categories= too, or leave out such rows"
     table = merged_table(coded_rows(vocabulary, all_columns, weights, rows, handle_missing, advice))
     return table if repeats is None else replace(table, n_rows=int(repeats[rows].sum()))

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import as_states, fit_cut_points, fit_groups
 from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.dummies import find_dummies, fold, report_dummies, warn_of_unnamed_dummies
 from anbexact.tables.frames.lazy import is_lazy
 from anbexact.tables.frames.reading import frame_names, read_columns
 from anbexact.tables.identifiers import warn_about_class, without_identifiers
@@ -49,6 +51,25 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
     validate_data(estimator, shape, y, skip_check_array=True)
     check_consistent_length(columns[0].missing, y)
     return columns
+
+
+def without_dummies(
+    estimator: Any,
+    columns: list[Column],
+    kept: npt.NDArray[np.bool_],
+    class_name: Hashable,
+    declared: Collection[Hashable],
+) -> list[Column]:
+    """Return columns in which one-hot coded columns are folded back into those that they code, with a warning.
+
+    See :func:`~anbexact.tables.frames.dummies.find_dummies`. Without names that ``fit`` recorded, there are none.
+    """
+    if not hasattr(estimator, "feature_names_in_"):
+        warn_of_unnamed_dummies(columns, kept)
+        return columns
+    dummies = find_dummies(columns, kept, class_name, declared)
+    report_dummies(dummies, columns)
+    return fold(columns, dummies)
 
 
 def declared_states(
@@ -167,21 +188,31 @@ class TrainingColumns:
 
 
 def training_columns(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None, named: Collection[Hashable] = ()
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    classes: Any = None,
+    *,
+    undropped: Collection[Hashable] = (),
+    unfolded: Collection[Hashable] = (),
 ) -> TrainingColumns:
     """Read the training data as the estimator's parameters say.
 
-    Names and width of X are recorded on the estimator; ``classes`` are declared states of the class, and the columns
-    ``named`` are kept even if they look like identifiers.
+    Names and width of X are recorded on the estimator; ``classes`` are declared states of the class. The columns
+    ``undropped`` are kept even if they look like identifiers, and ``unfolded`` even if they look one-hot coded.
     """
     if is_lazy(X):
         from anbexact.tables.counted.learning import counted_columns
 
-        return counted_columns(estimator, X, y, sample_weight, classes, named)
+        return counted_columns(estimator, X, y, sample_weight, classes, undropped)
     columns = record_columns(estimator, X, y)
     weights = check_weights(sample_weight, len(columns[0]))
     advise_on_weights(weights)
     target = read_target(y, columns, weights)
+    if getattr(estimator, "fold_dummies", False):
+        declared = estimator.categories if isinstance(estimator.categories, Mapping) else {}
+        columns = without_dummies(estimator, columns, weights > 0, target.name, {*declared, *unfolded})
     categories = declared_states(estimator, [column.name for column in columns], target.name, classes)
     warn_about_class(target, weights, categories.get(target.name, ()))
     weights = apply_class_weight(
@@ -190,7 +221,7 @@ def training_columns(
     columns = read_texts(columns, weights > 0, categories, getattr(estimator, "decimal", None))
     dropped: dict[Hashable, str] = {}
     if getattr(estimator, "drop_identifiers", False):
-        columns, dropped = without_identifiers(columns, weights, {*categories, *named})
+        columns, dropped = without_identifiers(columns, weights, {*categories, *undropped})
     columns = [column.exactly(weights > 0) for column in columns]
     groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
     missing_class = getattr(estimator, "missing_class", "error")

@@ -14,6 +14,7 @@ import pandas as pd
 from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.dummies import Dummies
 from anbexact.tables.frames.quantities import Quantity
 from anbexact.tables.frames.records import ColumnRecord
 from anbexact.tables.frames.text_quantities import TextQuantity
@@ -119,6 +120,9 @@ class Vocabulary:
     records : Mapping
         What is known of the training values of variables whose states are intervals or groups, and of categorical
         columns. Samples are drawn from it; it does not count when vocabularies are compared.
+    dummies : Mapping
+        For every feature that was one-hot coded in training: the columns that code it, each with the value for which
+        it is 1. It does not count when vocabularies are compared, either.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
@@ -127,6 +131,7 @@ class Vocabulary:
     groups: Mapping[Hashable, Groups] = field(default_factory=dict)
     own_missing: Set[Hashable] = frozenset()
     records: Mapping[Hashable, ColumnRecord] = field(default_factory=dict, compare=False, repr=False)
+    dummies: Mapping[Hashable, Dummies] = field(default_factory=dict, compare=False, repr=False)
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
     _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
@@ -166,6 +171,8 @@ class Vocabulary:
         object.__setattr__(self, "quantities", MappingProxyType(own))
         records = {name: record for name, record in self.records.items() if name in states}
         object.__setattr__(self, "records", MappingProxyType(records))
+        dummies = {name: group for name, group in self.dummies.items() if name in states}
+        object.__setattr__(self, "dummies", MappingProxyType(dummies))
         object.__setattr__(self, "own_missing", frozenset(name for name in states if name in self.own_missing))
         object.__setattr__(self, "_places", places)
         special = {name: self._codes_of_values(name) for name in (*groups, *self.own_missing)}
@@ -173,8 +180,15 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[Any, ...]:
         own = [name for name in self.states if name in self.own_missing]
-        values = dict(self.states), self.class_name, dict(self.quantities), dict(self.groups), own, dict(self.records)
-        return Vocabulary, values
+        mappings = dict(self.records), dict(self.dummies)
+        return Vocabulary, (
+            dict(self.states),
+            self.class_name,
+            dict(self.quantities),
+            dict(self.groups),
+            own,
+            *mappings,
+        )
 
     def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
         """Return the codes of the values of a variable; refuse groups that do not match its states."""
@@ -204,6 +218,12 @@ class Vocabulary:
     def features(self) -> tuple[Hashable, ...]:
         """All variables except the class."""
         return tuple(name for name in self.states if name != self.class_name)
+
+    @property
+    def columns(self) -> tuple[Hashable, ...]:
+        """The columns of a training table: the features, or the columns that code them."""
+        groups = (self.dummies.get(name, ((name, ""),)) for name in self.features)
+        return tuple(column for group in groups for column, _ in group)
 
     @property
     def common_parents(self) -> tuple[Hashable, ...]:
@@ -290,13 +310,8 @@ class Vocabulary:
             For a refused cell; the message names the column, the value and the first row that contains it.
         """
         column = self._with_states(column)
-        coded, categories = column.coded
-        places = self._values[column.name]
-        lookup = np.empty(len(categories) + 1, dtype=np.int16)
-        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
-        lookup[-1] = self.missing_code(column.name) if handle_missing in ("auto", "own_state") else MISSING
-        codes = lookup[coded]
-        self._warn_of_other_types(column.name, [value for value in categories if value not in places])
+        codes, places = self._codes(column, handle_missing), self._values[column.name]
+        self._warn_of_other_types(column.name, [value for value in column.coded[1] if value not in places])
         if handle_missing == "error":
             filled = "fill it in, or use handle_missing='marginalize'"
             self._refuse(codes == MISSING, column, "is missing", filled, rows)
@@ -306,6 +321,19 @@ class Vocabulary:
                 what = "is missing, and missing cells are not a state of this column"
                 self._refuse(codes == MISSING, column, what, advice, rows)
         return codes
+
+    def code_of_cell(self, column: Column, handle_missing: str) -> int:
+        """Return the code of the one cell of a column as :meth:`encode` does, which refuses and warns of nothing."""
+        return int(self._codes(self._with_states(column), handle_missing)[0])
+
+    def _codes(self, column: Column, handle_missing: str) -> CodeArray:
+        """Return the codes of cells, ``UNKNOWN`` for every value that the variable does not have."""
+        coded, categories = column.coded
+        places = self._values[column.name]
+        lookup = np.empty(len(categories) + 1, dtype=np.int16)
+        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
+        lookup[-1] = self.missing_code(column.name) if handle_missing in ("auto", "own_state") else MISSING
+        return lookup[coded]
 
     def _with_states(self, column: Column) -> Column:
         """Return a column of quantities in which values that equal states of the variable are replaced by these.

@@ -9,6 +9,7 @@ Every trial is a process of its own, forked from this one. A trial is good if wh
 - two processes that compile two signatures of one kernel at once: right answers of a third one, which loads both;
 - a fork while another thread fits and compiles: the new process fits as well;
 - little memory (``ulimit -v``): a result, or an error that says what helps; a limited control group is seen;
+- an installation that cannot be written to, without a home: the command works, and says how to keep what it compiles;
 - no standard streams, or such as lack characters: each command ends with status 0.
 
     make break
@@ -36,7 +37,8 @@ SHARES = 10
 """Parts of the moments of an interrupted work, which are stored one by one."""
 PARTS: dict[str, tuple[Trials, tuple[str, ...], int, int]] = {
     "narrow streams": (others.streamed, ("none", *others.NARROW), 1, 1),
-    "control group": (others.limited_group, ("version 1",), 1, 1),
+    "read-only installation": (others.read_only, ("without a home", "with NUMBA_CACHE_DIR"), 1, 2),
+    "control group": (others.limited_group, tuple(others.GROUPS), 1, 1),
     "little memory": (others.little_memory, ("ulimit -v",), 1, 20),
     "compiling at once": (others.compiled_at_once, tuple(others.SAVINGS), 1, 50),
     "fork beside threads": (others.forked_beside_threads, ("a fit",), 1, 50),
@@ -73,7 +75,9 @@ def main(run: Run) -> None:
 
 def report(run: Run, found: pd.DataFrame) -> None:
     """Print what failed, and write the table and the page, which show what has been tried so far."""
-    summary = found.groupby(["part", "case"], sort=False)["good"].agg(["size", "sum"]).reset_index()
+    left_out = found["found"].astype(str).str.startswith(others.LEFT_OUT)
+    possible, impossible = found[~left_out], found[left_out]
+    summary = possible.groupby(["part", "case"], sort=False)["good"].agg(["size", "sum"]).reset_index()
     summary = summary.assign(failed=summary["size"] - summary["sum"]).rename(columns={"size": "trials"})
     summary = summary.drop(columns="sum")
     print(summary.to_string(index=False))
@@ -84,6 +88,7 @@ def report(run: Run, found: pd.DataFrame) -> None:
         values = {
             "table": markdown(list(summary), summary.astype(str).to_numpy().tolist()),
             "outcomes": _outcomes(found),
+            "left_out": "".join(f"Of {row.part}, {row.case} was {row.found}.\n" for row in impossible.itertuples()),
         }
         write_page(run.summaries / "breaking.md", template(Path(__file__).parent, "breaking").substitute(values))
 

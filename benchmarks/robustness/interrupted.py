@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import NotFittedError
 
-from anbexact import ANBClassifier, NaiveBayesClassifier, PooledClassifier, RefittedClassifier, TANClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, PooledClassifier, RefittedClassifier, TANClassifier, load
 from anbexact.cli import main
 from anbexact.compare import compare
 from anbexact.datasets import load_monks
@@ -31,9 +31,20 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     ),
 }
 COMMANDS = {
-    "anbexact fit": ("fit", "{folder}/rows.csv", "--class", "monk", "-o", "{folder}/out"),
-    "anbexact compare": ("compare", "{folder}/rows.csv", "--class", "monk", "--models", "NB,TAN", "--folds", "2"),
-    "anbexact report": ("report", "{folder}/model.json", "{folder}/rows.csv", "--folds", "2", "-o", "{folder}/o.md"),
+    "anbexact fit": ("fit", "{folder}/rows.csv", "--class", "monk", "-o", "{folder}/out.json"),
+    "anbexact compare": (
+        *("compare", "{folder}/rows.csv", "--class", "monk", "--models", "NB,TAN", "--folds", "2"),
+        *("-o", "{folder}/out.csv"),
+    ),
+    "anbexact report": (
+        "report",
+        "{folder}/model.json",
+        "{folder}/rows.csv",
+        "--folds",
+        "2",
+        "-o",
+        "{folder}/out.md",
+    ),
 }
 
 
@@ -47,21 +58,21 @@ spent: list[float] = []
 """Processor seconds at the beginning and at the end of what was interrupted last."""
 
 
-def interrupt_after(seconds: float) -> None:
+def interrupt_after(seconds: float, handler: Any = signal.default_int_handler) -> None:
     """Let Ctrl-C occur after some processor seconds of this process; never if they are infinite."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, handler)
     signal.signal(signal.SIGPROF, lambda *_: signal.raise_signal(signal.SIGINT))
     spent[:] = [time.process_time()]
     if seconds < np.inf:
         signal.setitimer(signal.ITIMER_PROF, max(seconds, 1e-6))
 
 
-def left_as_found() -> list[str]:
+def left_as_found(handler: Any = signal.default_int_handler) -> list[str]:
     """Return what of this process is not as it was before an interrupt."""
     signal.setitimer(signal.ITIMER_PROF, 0)
     spent.append(time.process_time())
     wrong = {
-        "the handler of Ctrl-C is another": signal.getsignal(signal.SIGINT) is not signal.default_int_handler,
+        "the handler of Ctrl-C is another": signal.getsignal(signal.SIGINT) is not handler,
         "the garbage collector is off": not gc.isenabled(),
     }
     return [text for text, is_so in wrong.items() if is_so]
@@ -108,21 +119,43 @@ def compared(moment: float) -> str:
     return "; ".join(left_as_found()) or ended
 
 
+def complete(path: Path) -> bool:
+    """Whether a file that a command wrote can be read to its end."""
+    try:
+        if path.suffix == ".json":
+            return len(load(path).classes_) == 2
+        return len(pd.read_csv(path)) == 2 if path.suffix == ".csv" else path.read_text("utf-8").endswith("\n")
+    except Exception:
+        return False
+
+
 def commanded(arguments: tuple[str, ...], moment: float) -> str:
-    """Interrupt the command; return its exit status, and what is wrong with its messages and its files."""
+    """Interrupt the command; return its exit status, and what is wrong with its messages and its files.
+
+    As in the command itself, Ctrl-C ends the process where no work is done.
+    """
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder))
         before = set(Path(folder).iterdir())
-        interrupt_after(moment)
-        code = main([argument.format(folder=folder) for argument in arguments])
-        wrong = left_as_found()
-        left = {path.name for path in set(Path(folder).iterdir()) - before}
-        wrong += [f"left {name}" for name in left if name.startswith(".")]
-        wrong += [f"status {code}"] * (code not in (0, 130))
-        return "; ".join(wrong) or f"status {code}"
+
+        def run() -> tuple[str, float]:
+            interrupt_after(moment, signal.SIG_DFL)
+            code = main([argument.format(folder=folder) for argument in arguments])
+            wrong = left_as_found(signal.SIG_DFL)
+            return "; ".join([f"status {code}", *wrong]), spent[1] - spent[0]
+
+        outcome = forked(run)
+        ended, took = outcome.result or (outcome.error or f"signal {outcome.killed_by}", np.nan)
+        spent[:], told = [0.0, took], [ended]
+        left = sorted(path.name for path in set(Path(folder).iterdir()) - before)
+        told += [f"left {name}" for name in left if name.startswith(".")]
+        told += [f"{name} is not complete" for name in left if not complete(Path(folder, name))]
+        told += ["no file"] * (told[0] == "status 0" and left == [])
+        told += ["a traceback"] * ("Traceback" in outcome.printed)
+        return "; ".join(told)
 
 
-GOOD = ("as before", "fitted anew", "unfitted", "finished", "interrupted", "status 0", "status 130")
+GOOD = ("as before", "fitted anew", "unfitted", "finished", "interrupted", "status 0", "status 130", "signal 2")
 
 
 def interrupted(name: str, share: int, n_moments: int) -> list[Row]:

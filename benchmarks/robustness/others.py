@@ -6,6 +6,8 @@ import importlib
 import io
 import os
 import resource
+import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -21,9 +23,10 @@ from anbexact import ANBClassifier, TANClassifier
 from anbexact._kernels.jit import kernel
 from anbexact._runtime.memory import available_memory
 from anbexact.cli import main
+from benchmarks.harness.places import ROOT
 from benchmarks.harness.store import Row
 from benchmarks.harness.tables import generated
-from benchmarks.robustness.trials import forked, together
+from benchmarks.robustness.trials import SECONDS, forked, together
 from benchmarks.robustness.writers import prepare, table
 
 SUMS = """
@@ -36,7 +39,10 @@ def total(values):
 """A kernel that two processes compile for arguments of different types."""
 ARGUMENTS = (np.array([1, 2, 4]), np.array([0.5, 0.25]))
 SAVINGS = {"kernel": kernel, "numba alone": njit(nogil=True, cache=True)}
-GROUPS = Path("/sys/fs/cgroup/memory")
+GROUPS = {"version 1": "memory/{}/memory.limit_in_bytes", "version 2": "{}/memory.max"}
+"""The file with the limit of a control group, below ``/sys/fs/cgroup``."""
+LEFT_OUT = "left out"
+"""How what was found begins where a trial is not possible."""
 NARROW = ("cp1252", "ascii")
 
 
@@ -112,16 +118,19 @@ def little_memory(_name: str, _share: int, n_trials: int) -> list[Row]:
     return rows
 
 
-def limited_group(_name: str, _share: int, _n: int) -> list[Row]:
-    """Ask for the memory in a control group of version 1 that has a limit, where this process may make one."""
-    group = GROUPS / f"anbexact-{os.getpid()}"
+def limited_group(name: str, _share: int, _n: int) -> list[Row]:
+    """Ask for the memory in a control group that has a limit, where this process may make one."""
+    limits = Path("/sys/fs/cgroup", GROUPS[name].format(f"anbexact-{os.getpid()}"))
+    group = limits.parent
     try:
         group.mkdir()
     except OSError:
-        return [{"where": "a control group", "good": True, "found": "left out: no group can be made here"}]
+        return [{"where": "a control group", "good": True, "found": f"{LEFT_OUT}: no group can be made here"}]
     try:
+        if not limits.exists():  # Linux makes it where this version is in use
+            return [{"where": "a control group", "good": True, "found": f"{LEFT_OUT}: not in use here"}]
         limit = psutil.Process().memory_info().rss + (512 << 20)
-        (group / "memory.limit_in_bytes").write_text(str(limit))
+        limits.write_text(str(limit))
 
         def ask() -> int:
             (group / "cgroup.procs").write_text(str(os.getpid()))
@@ -132,6 +141,37 @@ def limited_group(_name: str, _share: int, _n: int) -> list[Row]:
         return [{"where": "a control group", "good": 0 < found <= limit, "found": f"{found} of {limit}"}]
     finally:
         group.rmdir()
+
+
+def read_only(name: str, _share: int, _n: int) -> list[Row]:
+    """Run a command of an installation that cannot be written to, without a home, and again with a place for kernels.
+
+    Files stand in the place of folders, so that no user, not even root, can write there.
+    """
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        site, kept = Path(folder, "site"), Path(folder, "compiled")
+        for package in ("anbexact", "adapters"):
+            shutil.copytree(ROOT / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
+        (site / "anbexact" / "_kernels" / "__pycache__").touch()
+        prepare(Path(folder))
+        left_out = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+        environment = {key: value for key, value in os.environ.items() if key not in left_out}
+        environment.update(PYTHONPATH=str(site), PYTHONDONTWRITEBYTECODE="1", HOME=os.devnull)
+        if name != "without a home":
+            environment["NUMBA_CACHE_DIR"] = str(kept)
+        command = [sys.executable, "-m", "anbexact", "fit", "rows.csv", "--class", "monk", "--model", "nb"]
+        for where in ("the first time", "the second time"):
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+            )
+            hints, saved = done.stderr.count("NUMBA_CACHE_DIR"), len(list(kept.rglob("*.nbc")))
+            good = done.returncode == 0 and (hints, saved > 0) == (
+                (1, False) if name == "without a home" else (0, True)
+            )
+            told = f"status {done.returncode}, {hints} hints, {saved} kernels kept"
+            rows.append({"where": where, "good": good, "found": told})
+    return rows
 
 
 def streamed(name: str, _share: int, _n: int) -> list[Row]:

@@ -74,16 +74,22 @@ TINY = Sizes(rows=2_000, batches=4, predictions=64, threads=2, connections=2, se
 
 
 class Watch:
-    """The resident memory of a process over time, and the work that was done by then."""
+    """The resident memory and the processor time of a process over time, and the work that was done by then."""
 
     def __init__(self, process: psutil.Process) -> None:
         self._process, self._began, self.rows = process, time.perf_counter(), list[Row]()
+        self._worked = self._processor_seconds()
+
+    def _processor_seconds(self) -> float:
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
 
     def look(self, done: int, wrong: int, worst: float) -> None:
         """Note the memory, after ``done`` units of work, of which ``wrong`` differed, by up to ``worst``."""
         memory = self._process.memory_info().rss / 2**20
-        seconds = time.perf_counter() - self._began
-        self.rows.append({"seconds": seconds, "done": done, "mebibytes": memory, "wrong": wrong, "worst": worst})
+        seconds, worked = time.perf_counter() - self._began, self._processor_seconds() - self._worked
+        noted = {"seconds": seconds, "processor_seconds": worked, "done": done, "mebibytes": memory}
+        self.rows.append({**noted, "wrong": wrong, "worst": worst})
 
 
 def learned(n_rows: int) -> TANClassifier:
@@ -110,17 +116,21 @@ def by_batches(sizes: Sizes) -> list[Row]:
 
 
 def by_threads(sizes: Sizes) -> list[Row]:
-    """Predict single rows from several threads, and compare each answer with that of the batch."""
+    """Predict single rows from several threads, and compare each answer with that of the batch.
+
+    Every call gets a frame of its own: pandas notes in a frame which series were made of its columns, 80 bytes each,
+    and clears these notes only after hundreds, so that a few thousand frames that are read again and again would
+    grow to hundreds of megabytes.
+    """
     classifier = learned(ASKED_ROWS)
     asked = batch(1, ASKED_ROWS)[0]
     expected = classifier.predict_proba(asked)
-    singles = [asked.iloc[[k]] for k in range(len(asked))]
     done, wrong, worst = (np.zeros(sizes.threads, dtype) for dtype in (int, int, float))
 
     def predict(own: int) -> None:
         for k in range(own, sizes.predictions, sizes.threads):
             place = k % ASKED_ROWS
-            difference = np.abs(classifier.predict_proba(singles[place])[0] - expected[place]).max()
+            difference = np.abs(classifier.predict_proba(asked.iloc[[place]])[0] - expected[place]).max()
             wrong[own] += difference > 0
             worst[own] = max(worst[own], difference)
             done[own] += 1
@@ -156,15 +166,13 @@ def by_service(sizes: Sizes) -> list[Row]:
         command += ["--port", str(port), "--log-level", "warning"]
         server = subprocess.Popen(command, env={**os.environ, "ANBEXACT_MODEL": str(model)}, cwd=folder)
         try:
-            watch = Watch(psutil.Process(server.pid))
-            asyncio.run(_load(port, sizes, bodies, expected, watch))
+            return asyncio.run(_load(port, sizes, bodies, expected, server.pid))
         finally:
             server.terminate()
             server.wait()
-    return watch.rows
 
 
-async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected: np.ndarray, watch: Watch) -> None:
+async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected: np.ndarray, pid: int) -> list[Row]:
     """Ask from several connections, each without a pause, until the time is over."""
     import httpx
 
@@ -191,6 +199,7 @@ async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected:
     limits = httpx.Limits(max_connections=sizes.connections)
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=60) as client:
         await _ready(client)
+        watch = Watch(psutil.Process(pid))  # what it took to start is not counted
         end = time.perf_counter() + sizes.seconds
         asking = asyncio.gather(*(ask(client, own, end) for own in range(sizes.connections)))
         while not asking.done():
@@ -201,6 +210,7 @@ async def _load(port: int, sizes: Sizes, bodies: list[dict[str, Any]], expected:
                 watch.rows[-1].update(median_wait=1e3 * median, slow_wait=1e3 * slow)
                 waits.clear()
         await asking
+    return watch.rows
 
 
 async def _ready(client: Any) -> None:
@@ -249,6 +259,7 @@ def summary(of_part: pd.DataFrame) -> Row:
         "done": int(last["done"]),
         "seconds": last["seconds"],
         "per second": (last["done"] - first["done"]) / max(last["seconds"] - first["seconds"], 1e-9),
+        "µs of processor each": 1e6 * last["processor_seconds"] / last["done"],
         "MiB when warm": warm["mebibytes"].iloc[0],
         "MiB at the end": last["mebibytes"],
         "MiB at most": warm["mebibytes"].max(),

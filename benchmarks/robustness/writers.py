@@ -73,12 +73,18 @@ def command(*arguments: str) -> Callable[[Path], None]:
 
 
 PREDICT = ("predict", "{folder}/model.json", "{folder}/rows.csv", "--proba", "-o")
+COMPARE = ("compare", "{folder}/rows.csv", "--class", "monk", "--models", "NB", "--folds", "2", "--no-refit", "-o")
 REPORT = ("report", "{folder}/model.json", "{folder}/rows.csv", "--no-validation", "-o")
 
 
 def _predictions(path: Path) -> pd.DataFrame:
     """Return what a saved classifier predicts; its file holds the seconds that its search took."""
     return pd.DataFrame(anbexact.load(path).predict_proba(table().drop(columns="monk")))
+
+
+def _measured(path: Path) -> pd.DataFrame:
+    """Return what a comparison has measured, without the seconds that it took."""
+    return pd.read_csv(path).drop(columns=["fit_seconds", "predict_seconds"])
 
 
 WRITERS = {
@@ -94,6 +100,7 @@ WRITERS = {
     "to_python": Writer(".py", lambda path: to_python(fitted(), path)),
     "to_file": Writer(".bif", lambda path: to_file(fitted(), path)),
     **{f"predict -o {suffix}": Writer(suffix, command(*PREDICT)) for suffix in (".csv", ".tsv", ".json", ".jsonl")},
+    "compare -o .csv": Writer(".csv", command(*COMPARE), _measured),
     "predict -o .csv.gz": Writer(".csv.gz", command(*PREDICT), pd.read_csv),
     "predict -o .parquet": Writer(".parquet", command(*PREDICT), pd.read_parquet),
     "predict -o .feather": Writer(".feather", command(*PREDICT), pd.read_feather),

@@ -46,6 +46,15 @@ def files(tmp_path):
     return sorted(tmp_path.rglob("*.nbc"))
 
 
+def test_too_little_memory_is_refused_before_llvm_ends_the_process(process, monkeypatch):
+    compiled = process()
+    with monkeypatch.context() as patch:
+        patch.setattr(saved, "NEEDED", 1 << 60)
+        with pytest.raises(MemoryError, match=r"cannot allocate .* for compiled code: allow the process more memory"):
+            compiled(REAL)
+    assert compiled(REAL) == 0.75
+
+
 def test_two_processes_that_save_at_once(process, monkeypatch, tmp_path):
     """The second one saves another signature in the midst of the first one's saving."""
     first, second = process(), process()

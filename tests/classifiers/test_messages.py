@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from anbexact import AdditiveClassifier, ANBClassifier, DiscreteTable, NaiveBayesClassifier, RefittedClassifier
@@ -223,14 +222,6 @@ class TestUnknownClassesAtScore:
 
 
 class TestInputsThatAreNoTables:
-    @pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.csc_array, scipy.sparse.coo_matrix])
-    def test_sparse(self, model, make):
-        message = r"Sparse data was passed: a .* must be dense: pass X\.toarray\(\), or a dataframe"
-        with pytest.raises(TypeError, match=message):
-            model().fit(make(np.eye(4)), [0, 1, 0, 1])
-        with pytest.raises(TypeError, match=message):
-            model().fit(np.eye(4), [0, 1, 0, 1]).predict(make(np.eye(4)))
-
     def test_lazy(self, model):
         lazy = pl.from_pandas(X).lazy()
         with pytest.raises(TypeError, match="y must be the name of a column of the lazy frame, not a"):

@@ -393,6 +393,8 @@ def test_compare_own_table(capsys):
         "NB,TAN,ANB,logistic regression",
         "--no-refit",
         "--json",
+        "-o",
+        "measured.csv",
     )
     code, out, _ = run(capsys, "compare", "monks.csv", *options)
     document = json.loads(out)
@@ -403,6 +405,11 @@ def test_compare_own_table(capsys):
     assert document["recommendation"]["model"] == document["learned"]["model"] == "ANB"
     assert set(document["models"][0]) == {"model", "refit_of", *COLUMNS}
     assert document["models"][2]["accuracy"] == 1.0
+    measured = pd.read_csv("measured.csv", index_col="model")
+    assert measured.index.tolist() == names
+    for row in document["models"]:
+        expected = [row[name] for name in COLUMNS]
+        assert measured.loc[row["model"], list(COLUMNS)].tolist() == pytest.approx(expected)
     assert document["models"][2]["cll"] == pytest.approx(-432 * document["models"][2]["log_loss"])
     assert document["learned"]["feature_edges"] == MONKS_ARCS
     query = document["query"]
@@ -507,6 +514,33 @@ def test_wrong_usage(capsys, args, message):
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ["fit", "own.json", "--class", "y"],
+        ["scorecard", "own.csv", "--class", "y"],
+        ["compare", "own.json", "--class", "y"],
+        ["predict", "m.json", "own.json"],
+        ["predict", "own.json", "monks.csv"],
+        ["report", "m.json", "own.json"],
+        ["report", "own.json", "monks.csv"],
+        ["sample", "own.json", "-n", "3"],
+        ["panel", "own.html"],
+        ["nomogram", "own.html"],
+    ],
+)
+def test_what_is_read_is_not_written_over(capsys, args):
+    """Even under another name."""
+    own = Path(next(name for name in args if name.startswith("own")))
+    own.write_text("precious")
+    other = Path(f"other{own.suffix}")
+    other.hardlink_to(own)
+    for output in (own, other):
+        line = error_of(capsys, *args, "-o", output)
+        assert line == f"{output} is read by this command, and would be lost: write to another file"
+        assert own.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "is empty"),
@@ -533,8 +567,11 @@ def test_wrong_tables(capsys, content, message):
 def test_failures_during_work(capsys, monkeypatch):
     run(capsys, "fit", "--model", "anb", "monks.csv", "--class", "monk", "-o", "m.json")
     assert "no/out.csv: the folder " in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv")
+    wrapped = RuntimeError("Error calling __set_name__")
+    wrapped.__cause__ = KeyboardInterrupt()  # as Python 3.11 does, where a class is made
     for error, code, message in (
         (KeyboardInterrupt(), 130, "interrupted"),
+        (wrapped, 130, "interrupted"),
         (MemoryError(), 1, "memory ran out: pass fewer rows or columns, or allow the process more memory"),
         (RuntimeError("two\nlines"), 1, "RuntimeError: two lines"),
     ):

@@ -53,6 +53,31 @@ def test_a_table_is_learned_from(capsys):
     assert "for at most 2 features" in out
 
 
+@pytest.mark.usefixtures("workplace")
+def test_a_card_in_a_file_scores_rows(workplace, capsys):
+    assert main(["scorecard", "model.json", "-o", "card.json"]) == 0
+    card = anbexact.load_scorecard("card.json")
+    assert main(["scorecard", "card.json", "-o", "card.csv"]) == 0
+    assert pd.read_csv("card.csv", keep_default_na=False)["points"].tolist() == card.to_frame()["points"].tolist()
+    capsys.readouterr()
+    assert main(["predict", "card.json", "rows.csv", "--id", "is_monk", "--proba", "-o", "scores.csv"]) == 0
+    found = pd.read_csv("scores.csv")
+    assert found["score"].tolist() == card.score(workplace).tolist()
+    assert found["predicted"].tolist() == card.predict(workplace).tolist()
+    assert found["P(yes)"].tolist() == pytest.approx(card.predict_proba(workplace)[:, 1].tolist())
+    assert main(["predict", "card.json", "rows.csv", "--explain", "-o", "why.csv"]) == 0
+    reasons = pd.read_csv("why.csv")
+    assert reasons["cost"].tolist() == card.reasons(workplace)["cost"].tolist()
+    rows = [t for t, _ in card.reasons(workplace).index]
+    assert reasons["score"].tolist() == card.score(workplace)[rows].tolist()
+    for line, message in (
+        ("scorecard card.json --features 2", "--features does not apply to card.json"),
+        ("predict card.json rows.csv --cost yes=5", "--cost does not apply to card.json"),
+    ):
+        assert main(line.split()) == 2
+        assert message in capsys.readouterr().err
+
+
 REFUSED = [
     ("scorecard rows.csv", "pass --class to learn one from it"),
     ("scorecard model.json -o card.docx", "cannot infer the format"),

@@ -201,6 +201,25 @@ class TestSameTable:
             frame.infer_objects().to_parquet("t.parquet")
             pd.testing.assert_frame_equal(read("t.parquet"), expected)
 
+    def test_formulas_without_results(self, capsys):
+        """Excel stores an empty text, too, as a result."""
+        openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+        book = openpyxl.Workbook()
+        for row in (["a", "b", "c"], [1, "=A2*2", 1], [2, 5, 1], ["=A3+1", '=""', 1], [7, None, 1]):
+            book.active.append(row)
+        book.create_sheet("notes").append(["=1", "=2", "=3"])
+        book.save("t.xlsx")
+        with zipfile.ZipFile("t.xlsx") as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        name = "xl/worksheets/sheet1.xml"
+        kept = parts[name].replace(b'<c r="B4"><f>""</f><v />', b'<c r="B4" t="str"><f>""</f><v></v>')
+        assert kept != parts[name]
+        with zipfile.ZipFile("t.xlsx", "w") as archive:
+            for part, content in {**parts, name: kept}.items():
+                archive.writestr(part, content)
+        assert read("t.xlsx")["b"].isna().tolist() == [True, False, True, True]
+        assert "the cells 'B2', 'A4' of sheet 'Sheet' are formulas without a stored result" in capsys.readouterr().err
+
     def test_mixed_cells_are_text(self):
         Path("t.json").write_text('[{"a": 1, "b": true}, {"a": "x", "b": "y"}, {"a": 2.5, "b": null}]')
         got = read("t.json")
@@ -610,7 +629,7 @@ class TestPredict:
             (["-o", "out"], "out: cannot infer the format"),
             (["-o", "o.parquet.gz"], "o.parquet.gz: parquet files are already compressed; leave out .gz"),
             (["-o", "no/o.csv"], "no/o.csv: the folder "),
-            (["-o", "t.csv"], "t.csv is the table that is read: write to another file"),
+            (["-o", "t.csv"], "t.csv is read by this command, and would be lost: write to another file"),
             (["--id", "Codes"], "--id Codes: t.csv has no column 'Codes'; did you mean 'code'?"),
             (["--id", "code", "--keep"], "argument --keep: not allowed with argument --id"),
             (["--text", "widht"], "--text widht: t.csv has no column 'widht'; did you mean 'width'?"),

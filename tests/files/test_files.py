@@ -39,7 +39,7 @@ from anbexact import (
 )
 from anbexact._runtime import json_values as values
 from anbexact.adapters import from_pgmpy
-from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
+from anbexact.classifiers import AveragedTANClassifier, FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
 from anbexact.files import classifiers as files
@@ -666,6 +666,7 @@ class TestRefitted:
             (("refit", "rows", "states", 0, 1), [0], "codes of .* that are not its states"),
             (("refit", "rows", "states"), [], "do not have the features"),
             (("refit", "rows", "weights", 0), 0, "do not have weights"),
+            (("refit", "rows", "weights", 0), 1e308, "the sum of the weights overflows"),
             (("refit", "rows", "cells", 0), 10**6, "do not have weights"),
             (("refit", "rows", "order", "cells", 0), 10**6, "a whole number from 0 to"),
             (("refit", "rows", "order", "weights", 0), 2, "in their order do not add up to its distinct rows"),
@@ -696,3 +697,15 @@ class TestRefitted:
         with pytest.raises(NotFittedError):
             RefittedClassifier().save(tmp_path / "m.json")
         assert not list(tmp_path.iterdir())
+
+
+def test_rows_of_an_average_whose_weights_overflow_are_refused(tmp_path):
+    path = tmp_path / "m.json"
+    X, y = load_monks(1)
+    AveragedTANClassifier(ess=1.0).fit(X.iloc[:40, :3], y[:40]).save(path)
+    document = json.loads(path.read_text())
+    document["rows"]["weights"][0] = 1e308
+    document["sha256"] = digest(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"m.json is damaged or was edited: rows: the sum of the weights overflows"):
+        anbexact.load(path)

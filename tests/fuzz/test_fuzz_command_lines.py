@@ -25,7 +25,12 @@ from anbexact.adapters import to_file
 from anbexact.classifiers import NaiveBayesClassifier, PooledClassifier, RefittedClassifier, TANClassifier
 from anbexact.cli import _parser, main
 
-COMMANDS = ["fit"] * 8 + ["predict"] * 6 + ["sample", "convert"] * 3 + ["report", "panel", "compare", "", "fitt"]
+COMMANDS = [
+    *["fit"] * 8,
+    *["predict"] * 6,
+    *["sample", "convert", "scorecard"] * 3,
+    *["report", "panel", "compare", "nomogram", "", "fitt"],
+]
 TABLES = ["t.csv"] * 8 + ["few.csv", "one.csv", "empty.csv", "nowhere.csv", "m.json", "."]
 MODELS = ["m.json"] * 3 + ["tan.json", "refit.json", "pool.json", "n.bif", "t.csv", "nowhere.json", "broken.json"]
 OUTPUTS = [
@@ -57,6 +62,8 @@ ANYTHING = [
     "-",
 ]
 UNFORESEEN = re.compile(r"anbexact: error: [A-Za-z_.]*(?:Error|Exception|Warning|Interrupt|Exit|Iteration): ")
+READERS = {"out.json": pd.read_json, "out.csv": pd.read_csv, "out.parquet": pd.read_parquet}
+"""What reads the files with tables."""
 NEVER = {"--workers", "--help", "--model"}
 """Options that are given in another way, or not at all: more processes take longer than all the rest."""
 
@@ -140,16 +147,19 @@ def command_lines(draw):
         "convert": [MODELS, OUTPUTS],
         "report": [MODELS, TABLES],
         "panel": [MODELS],
+        "scorecard": [rng.choice([MODELS, TABLES])],
+        "nomogram": [MODELS],
         "compare": [TABLES],
     }
     arguments += [rng.choice(own) for own in files.get(command, [])]
-    if command in ("fit", "compare") and rng.random() < 0.95:
+    if command in ("fit", "compare", "scorecard") and rng.random() < 0.95:
         arguments += ["--class", "risk"]
     arguments += {
         "fit": ["--model", rng.choice(["nb", "nb", "tan", "aode", "kdb", "ckg", "fsanb", "anb", "no"])],
         "panel": ["--no-open"],
         "compare": ["--models", "NB", "--folds", "2", "--no-refit"],
         "report": ["--no-validation"],
+        "scorecard": ["--time-limit", "1"],
         "sample": ["-n", "3"],
     }.get(command, [])
     for action in rng.sample(OPTIONS.get(command, []), min(draw(st.integers(0, 4)), len(OPTIONS.get(command, [])))):
@@ -177,6 +187,9 @@ def assert_results(arguments, out, folder):
         json.loads(out)
     if arguments[0] == "fit" and (folder / "out.json").exists():
         assert anbexact.load(folder / "out.json").classes_.tolist() == ["high", "low"]
+    for name, read in READERS.items():
+        if arguments[0] in ("predict", "sample", "compare") and (folder / name).exists():
+            assert len(read(folder / name))
     if arguments[0] == "predict" and out and "--explain" not in arguments:
         rows = {"t.csv": 30, "few.csv": 3}
         assert len(pd.read_csv(pd.io.common.StringIO(out))) in rows.values()

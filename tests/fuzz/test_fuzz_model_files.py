@@ -36,6 +36,13 @@ NAMES = ["a", "B", "größe", "x y", "1", "class"]
 STATES = ["yes", "no", "", "(missing)", 0, 1, 2, 0.5, -1, True, 1.5]
 
 
+class Kept(dict):
+    """Files by the names of their kinds; a test that fails does not show all of them."""
+
+    def __repr__(self):
+        return f"<{len(self)} files>"
+
+
 @pytest.fixture(scope="module", name="records")
 def _records():
     records = {name: Record(f"model files, {name}") for name in ("grammar", "edited documents", "damaged bytes")}
@@ -49,7 +56,7 @@ def _kept():
     """Return the bytes of every kept JSON file of this version, by the names of their kinds."""
     with tarfile.open(ARCHIVE) as archive:
         contents = {file.name: archive.extractfile(file).read() for file in archive}
-    return {name: contents[f"{name}.json"] for name in kept_files.KINDS if not name.startswith("file")}
+    return Kept({name: contents[f"{name}.json"] for name in kept_files.KINDS if not name.startswith("file")})
 
 
 def write(document, path):

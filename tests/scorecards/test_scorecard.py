@@ -10,6 +10,7 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
+from real_parts import found
 from tiers import repeats
 
 from anbexact import (
@@ -230,6 +231,22 @@ def test_small_points_keep_their_limits():
         assert card.certificate.relaxed_loss <= card.certificate.bound <= card.certificate.loss
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_few_features_have_points_on_the_scale_of_log_odds(n_classes):
+    X, y = table(5, n_classes)
+    fitted = TANClassifier(ess=1.0).fit(X, y)
+    card = to_scorecard(fitted, X, y, n_features=2, points_to_double_odds=30, base_score=500, base_odds=20)
+    assert len(card.features) == 2
+    assert card.scale == pytest.approx(log(2) / 30)
+    at_base = card.log_odds(np.full((1, card.n_scores), 500))[0, 1:]
+    assert abs(at_base - log(20)).max() <= card.scale / 2 + 1e-12
+    loss = -np.log(card.predict_proba(X)[np.arange(len(X)), np.searchsorted(card.classes_, y)]).mean()
+    assert card.certificate.bound - 1e-9 <= loss + 50 * card.certificate.pull  # squared distances, summed
+    assert loss <= card.certificate.loss <= card.certificate.bound + 0.0011
+    small = to_scorecard(fitted, X, y, n_features=2, max_points=3)
+    assert card.certificate.loss <= small.certificate.loss + 0.0011
+
+
 def test_the_rows_of_a_refit_suffice():
     X, y = table(2)
     fitted = MODELS["smooth"].fit(X, y)
@@ -271,10 +288,53 @@ def test_workbooks_hold_every_point(made, tmp_path):
     assert str(first[len(card.features)]).startswith("=Points!")
 
 
+@pytest.mark.real("libreoffice")
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_workbooks_score_rows(n_classes, tmp_path):
+    """Also where states differ in case, look like patterns, or are missing or unknown."""
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    X, y = table(1, n_classes)
+    X["it's"] = X["it's"].cat.rename_categories({"x": "Y", "unseen": "y*"})
+    card = to_scorecard(TANClassifier(ess=1.0).fit(X, y))
+    card.to_excel(tmp_path / "card.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "card.xlsx")
+    rows = holes(X)[:60].reset_index(drop=True)
+    rows.loc[:3, "it's"] = ["Y", "y", "y*", "y?"]
+    for t, cells in enumerate(rows[list(card.features)].astype(object).itertuples(index=False), 2):
+        for j, value in enumerate(cells, 1):
+            if pd.notna(value):
+                book["Rows"].cell(t, j, value)
+    (tmp_path / "computed").mkdir()
+    book.save(tmp_path / "filled.xlsx")
+    subprocess.run(
+        [found(("soffice", "libreoffice")), f"-env:UserInstallation=file://{tmp_path}/profile", "--headless",
+         "--convert-to", "xlsx", "--outdir", tmp_path / "computed", tmp_path / "filled.xlsx"],
+        check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    computed = pd.read_excel(tmp_path / "computed" / "filled.xlsx", sheet_name="Rows")[: len(rows)]
+    scores = card.score(rows).reshape(len(rows), -1)
+    np.testing.assert_array_equal(computed[card.score_names].to_numpy(), scores)
+    chances = computed[[f"P({label})" for label in card.classes_]].to_numpy()
+    np.testing.assert_allclose(chances, card.predict_proba(rows), rtol=1e-12)
+    assert computed["prediction"].tolist() == card.predict(rows).tolist()
+
+
+@pytest.mark.slow
+def test_formulas_of_many_features_fit_into_cells(tmp_path):
+    """A cell holds 8,192 characters."""
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 3, (80, 60)), columns=[f"feature {j}" for j in range(60)])
+    to_scorecard(TANClassifier(ess=1.0).fit(X, X["feature 0"].rename("y") % 2)).to_excel(tmp_path / "card.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "card.xlsx")
+    longest = max(len(str(cell.value)) for sheet in ("Rows", "Codes") for cell in book[sheet][2])
+    assert longest < 8_192
+
+
 X2, Y2 = table(4)
 REFUSED = [
     ({"max_points": 0}, "max_points must be a whole number, 1 or more, not 0"),
-    ({"n_features": 2}, "n_features= and y= belong to points of least loss: pass max_points="),
+    ({"X": X2, "y": Y2}, "y= belongs to points of least loss: pass max_points= or n_features="),
     ({"max_points": 2, "base_score": 5}, "scores then begin at 0"),
     ({"points_to_double_odds": -1}, "points_to_double_odds must be a number above 0, not -1"),
     ({"reference": "best"}, "reference must be one of the classes"),

@@ -242,3 +242,70 @@ class RowCurvature(Curvature):
             gained -= part @ cho_solve(self._sum, part, check_finite=False)
         prior = block_diag(*self._prior) * (len(self._parts) - 1)
         return np.asarray(prior - self._spread.T @ gained @ self._spread)
+
+
+class OrderedCurvature(Curvature):
+    """The curvature for classes in an order, whose shifts are multiples of scores h but for those of the intercept.
+
+    Let the shifts of the cells be ``v hᵀ``, and let those of the intercept contain multiples b of further contrasts Q
+    of the classes, which are orthogonal to h. With b held fixed, v has the covariance C. Let B be the part of minus
+    the Hessian between v and b, and D the part of b. Then b has the covariance ``E = (D - Bᵀ C B)⁻¹``, v has
+    ``C + C B E Bᵀ C``, and v and b together ``-C B E``.
+
+    Parameters
+    ----------
+    problem : Gridded
+        Its first cell is that of the intercept.
+    p : (rows, classes) float64
+        Class probabilities.
+    scores : (classes,) float64
+        h, whose sum is 0 and the sum of whose squares is 1.
+    ridge : float
+        The prior precision of the intercept.
+    along : Curvature
+        That of two classes whose only contrast has the covariance C.
+    """
+
+    def __init__(self, problem: Gridded, p: Floats, scores: Floats, ridge: float, along: Curvature) -> None:
+        s = problem.n_classes
+        self._scores = scores
+        self._others = np.linalg.svd(np.stack([scores, np.full(s, s**-0.5)]))[2][2:].T
+        totals = problem.weights.sum(axis=1)
+        centred = self._others - (p @ self._others)[:, None]
+        deviations = scores - (p @ scores)[:, None]
+        by_row = totals[:, None] * np.einsum("tc,tc,tcq->tq", p, deviations, centred)
+        between = np.zeros((problem.n_cells, s - 2))
+        for column in problem.cells.T:
+            np.add.at(between, column, by_row)
+        own = np.einsum("t,tc,tcq,tcr->qr", totals, p, centred, centred, optimize=True) + ridge * np.eye(s - 2)
+        fixed = along.covariance(np.array([-1.0, 1.0]) / np.sqrt(2))
+        explained = fixed @ between
+        self._of_others = np.linalg.inv(own - between.T @ explained)
+        self._together = -explained @ self._of_others
+        self._of_scores = fixed - self._together @ explained.T
+
+    def covariance(self, contrast: Floats) -> Floats:
+        along, others = float(self._scores @ contrast), self._others.T @ contrast
+        found = along**2 * self._of_scores
+        cross = along * self._together @ others
+        found[0] += cross
+        found[:, 0] += cross
+        found[0, 0] += others @ self._of_others @ others
+        return np.asarray(found)
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        along, others = self._scores @ contrasts, self._others.T @ contrasts
+        n, d = cells.stop - cells.start, contrasts.shape[1]
+        found = np.kron(self._of_scores[cells, cells], np.outer(along, along)).reshape(n, d, n, d)
+        if cells.start == 0:
+            cross = np.einsum("iq,qa,b->iab", self._together[cells], others, along)
+            found[0] += cross.transpose(1, 0, 2)
+            found[:, :, 0] += cross.transpose(0, 2, 1)
+            found[0, :, 0] += others.T @ self._of_others @ others
+        return np.asarray(found.reshape(n * d, n * d))
+
+    @property
+    def total(self) -> Floats:
+        found = self._of_scores.copy()
+        found[0, 0] += np.trace(self._of_others)
+        return found

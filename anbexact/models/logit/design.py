@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._kernels.softmax import add_cells, add_rows
-from anbexact._runtime.json_checks import listed, mapped, number, whole
+from anbexact._runtime.json_checks import listed, mapped, number, refuse_overflow, whole
 from anbexact._runtime.json_values import decode, encode
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families
 from anbexact.models.structure import Structure
@@ -235,6 +235,7 @@ class Design:
         ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < n_rows * n_classes
         if cells.shape != values.shape or not ascending or not (np.isfinite(values) & (values > 0)).all():
             raise ValueError("the rows of the refit do not have weights")
+        refuse_overflow(values)
         weights = np.zeros((n_rows, n_classes))
         weights.ravel()[cells] = values
         if not weights.any(axis=1).all():

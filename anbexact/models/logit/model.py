@@ -46,11 +46,13 @@ from anbexact.models.logit.relearning import relearner
 from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_design
 from anbexact.models.logit.terms import term_frame
 from anbexact.models.network.network import TableNetwork
+from anbexact.models.smooth.order_test import OrderTest, order_test
 from anbexact.models.smooth.pairs import joined_network
 from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
 from anbexact.models.smooth.shape_constraints import AskedConstraints
 from anbexact.models.smooth.shapes import Shapes, shape_effects, shapes_of, smooth_result, with_edits
 from anbexact.models.structure import Structure
+from anbexact.tables.labels import asked_order
 from anbexact.tables.table import merged_table
 from anbexact.tables.vocabulary import CodeArray
 
@@ -239,6 +241,7 @@ class LogitModel(LogitPosterior, Displayed):
         concave: Collection[Hashable] = (),
         cyclic: Collection[Hashable] = (),
         flat_beyond: Mapping[Hashable, tuple[float | None, float | None]] | None = None,
+        ordered_classes: Sequence[Any] | bool | None = None,
         max_iter: int = 500,
         time_limit: float | None = None,
         progress: Progress | None = None,
@@ -290,6 +293,11 @@ class LogitModel(LogitPosterior, Displayed):
             With ``smooth``: conditions on shapes, by feature; see :class:`~anbexact.AdditiveClassifier`. Their
             optimum is proved: ``refitted.proof.gap`` bounds, in nats, what any other shapes under these conditions
             could gain.
+        ordered_classes : sequence or True, optional
+            With ``smooth``: the classes from the lowest to the highest, or True if y is an ordered categorical column
+            that declares this order. All classes then share their shapes: the log odds of each class against the one
+            below it are a constant of its own plus the same shapes. :meth:`order_test` tests this against shapes for
+            every class. See the guide "Ordered classes".
         max_iter : int, default 500
             Maximum number of iterations.
         time_limit : float, optional
@@ -320,7 +328,10 @@ class LogitModel(LogitPosterior, Displayed):
         table = merged_table(rows)
         threads = thread_count(self.origin.n_jobs)
         effort = Effort(max_iter, time_limit, threads, progress or self.origin.progress)
-        constraints = AskedConstraints(monotone, convex, concave, cyclic, flat_beyond)
+        order = None
+        if ordered_classes is not None:
+            order = tuple(asked_order(self.classes_.tolist(), ordered_classes, y).tolist())
+        constraints = AskedConstraints(monotone, convex, concave, cyclic, flat_beyond, order)
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
             how["constraints"] = constraints
@@ -329,6 +340,8 @@ class LogitModel(LogitPosterior, Displayed):
                 joined = LogitModel(joined_network(self.network, pairs), self.origin, smooth_found.potentials)
                 return joined._refitted(smooth_found)
             return self._refitted(smooth_found)
+        if order is not None:
+            raise ValueError("ordered_classes needs smooth shapes, which classes share: pass smooth='auto', too")
         if constraints:
             raise ValueError(
                 "monotone, convex, concave, cyclic and flat_beyond are conditions on smooth shapes: pass "
@@ -761,6 +774,24 @@ class LogitModel(LogitPosterior, Displayed):
     def _with_edits(self, refitted: SmoothRefit) -> SmoothRefit:
         """Return a smooth refit whose shapes contain the edits."""
         return with_edits(refitted, [(edit.features, edit.change) for edit in self.edits])
+
+    def order_test(self) -> OrderTest:
+        """Return a test of shared shapes, of a refit with ``ordered_classes``, against shapes for every class.
+
+        Returns
+        -------
+        OrderTest
+            ``statistic``, ``df``, ``p_value`` and ``gain``. Edits by hand do not count.
+
+        Raises
+        ------
+        ValueError
+            Without ``ordered_classes`` for three or more classes, with shapes that must be monotone, convex or
+            concave, or with more than 6,000 cells times classes.
+        """
+        if not isinstance(self.refitted, SmoothRefit):
+            raise ValueError("there is no order to test: refit with smooth='auto' and ordered_classes first")
+        return order_test(self.refitted)
 
     @property
     def training_rows(self) -> tuple[CodeArray, Floats] | None:

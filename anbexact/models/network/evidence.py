@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.units import with_article
+from anbexact.tables.frames.dummies import folded_frame
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
@@ -52,7 +51,7 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
     ValueError
         If a name is not a feature, or a value is missing or not a state of its feature.
     """
-    vocabulary = reader.vocabulary
+    vocabulary, evidence = reader.vocabulary, _folded(reader, evidence)
     features = list(vocabulary.features)
     for name in evidence:
         if name == vocabulary.class_name:
@@ -61,26 +60,31 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
             )
         if name not in features:
             raise ValueError(f"{name!r} is not a feature of the classifier; its features are {_listed(features)}")
-    rules = reader.missing_rules
     for name, value in evidence.items():
-        if rules[name] != "own_state" and is_missing(value):
+        if reader.missing_rules[name] != "own_state" and is_missing(value):
             raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
-    without_errors = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
-    lenient = replace(reader, handle_unknown="marginalize", missing_rules=without_errors)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about types and names: invalid ones are refused below
-        codes = lenient.codes(_row(reader, evidence))[:, 0].copy()
+    codes = np.full(len(features), MISSING, dtype=np.int16)
     for j, name in enumerate(features):
-        if name not in evidence:
-            codes[j] = MISSING
-        elif codes[j] == UNKNOWN or codes[j] == MISSING:
-            _refuse(name, evidence[name], list(vocabulary.observed_states(name)), name in vocabulary.own_missing)
+        if name in evidence:
+            codes[j] = reader.code(name, evidence[name])
+            if codes[j] == UNKNOWN or codes[j] == MISSING:
+                own_missing = name in vocabulary.own_missing
+                _refuse(name, evidence[name], list(vocabulary.observed_states(name)), own_missing)
     return codes
+
+
+def _folded(reader: Reader, evidence: Mapping[Hashable, Any]) -> Mapping[Hashable, Any]:
+    """Return the evidence, one-hot coded values as the value that they code if all of them are given."""
+    if not any(column in evidence for group in reader.vocabulary.dummies.values() for column, _ in group):
+        return evidence
+    cells = {name: pd.Series([value], dtype=object) for name, value in evidence.items()}
+    frame = folded_frame(pd.DataFrame(cells), reader.vocabulary.dummies)
+    return {name: frame[name].iloc[0] for name in frame}
 
 
 def _row(reader: Reader, evidence: Mapping[Hashable, Any]) -> pd.DataFrame:
     """Return the evidence as a frame of one row, in which all other cells are missing."""
-    columns = list(reader.vocabulary.features) if reader.feature_names is None else list(reader.feature_names)
+    columns = list(reader.vocabulary.features)
     row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
     return pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False))
 
@@ -109,7 +113,7 @@ def values_within_states(reader: Reader, evidence: Mapping[Hashable, Any]) -> di
 
     For a column that is cut, this is the number; for a column with groups, the member of a group.
     """
-    vocabulary = reader.vocabulary
+    vocabulary, evidence = reader.vocabulary, _folded(reader, evidence)
     members = {name: native(value) for name, value in evidence.items() if name in vocabulary.groups}
     found = {name: value for name, value in members.items() if value in vocabulary.values(name)}
     if any(name in reader.cut_points for name in evidence):

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg.blas import dsyrk
 
+from anbexact._kernels.smooth import project
 from anbexact._kernels.softmax import CLASSES, add_curvature, value_and_gradient
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.json_checks import number, whole
@@ -141,25 +143,32 @@ class ConeFit:
 class _Program:
     """The penalised log likelihood and the conditions as functions of the modes; see :mod:`anbexact._kernels.smooth`.
 
-    Arrays of modes have the shape (modes, padded classes), and sum to 0 over the classes.
+    Arrays of modes have the shape (modes, padded classes), and sum to 0 over the classes. For classes in an order,
+    they are multiples of the scores, but for the intercept.
     """
 
     def __init__(self, problem: SmoothProblem, cone: Cone, factor: Factor) -> None:
         self.problem, self.cone, self.modes = problem, cone, factor.modes
         self._s = problem.n_classes
+        self._scores = problem.rows[-1]
         information, kept, ends, lower, _, _ = factor.arrays
         self._information, self._kept = information, []
         start = 0
-        for c in range(1 if self._s == 2 else self._s):
+        for c in range(1 if self._alike else self._s):
             own = kept[ends[c] : ends[c + 1]]
             upper = lower[start : start + len(own) ** 2].reshape(len(own), len(own))
             self._kept.append((own, np.asfortranarray(upper)))
             start += len(own) ** 2
         self._probability: Floats = np.zeros((0, 0))
 
+    @property
+    def _alike(self) -> bool:
+        """Whether the factor is the same for all classes."""
+        return self._s == 2 or len(self._scores) > 0
+
     def evaluate(self, u: Floats) -> tuple[float, float, Floats]:
         """Return the log likelihood without and with the penalty, and minus the gradient of the latter."""
-        cells, _, totals, weights, base, _ = self.problem.rows
+        cells, _, totals, weights, base, _, _ = self.problem.rows
         gradient, self._probability = np.zeros(u.shape), np.zeros(base.shape)
         likelihood = value_and_gradient(
             cells, totals, weights, base, self.modes.shifts(u), self._probability, gradient
@@ -168,20 +177,20 @@ class _Program:
 
     def product(self, v: Floats) -> Floats:
         """Return minus the Hessian at the point of the last evaluation, times v."""
-        cells, _, totals, _, _, _ = self.problem.rows
+        cells, _, totals, _, _, _, _ = self.problem.rows
         found = np.zeros(v.shape)
         add_curvature(cells, totals, self._probability, self.modes.shifts(v), found)
         return self._centred(self.modes.by_modes(found) + v)
 
     def _centred(self, values: Floats) -> Floats:
-        """Return values that sum to 0 over the classes; those of impossible classes are 0."""
-        values[:, : self._s] -= values[:, : self._s].mean(axis=1, keepdims=True)
+        """Return values that sum to 0 over the classes, or multiples of the scores; 0 for impossible classes."""
+        project(values, self._s, self._scores)
         values[:, self._s :] = 0.0
         return values
 
     def _of_class(self, c: int, values: Floats) -> Floats:
         """Return the inverse of the factor's precision of a class times values, (modes, columns)."""
-        own, upper = self._kept[0 if self._s == 2 else c]
+        own, upper = self._kept[0 if self._alike else c]
         found = values / (1.0 + self._information[:, c, None])
         if len(own):
             found[own] = cho_solve((upper, False), values[own], check_finite=False)
@@ -190,6 +199,11 @@ class _Program:
     def solve(self, gradient: Floats) -> Floats:
         """Return the inverse of the factor's precision times a gradient."""
         found = np.zeros(gradient.shape)
+        if len(self._scores):
+            along = gradient @ self._scores
+            found = np.outer(self._of_class(0, along[:, None])[:, 0], self._scores)
+            found[0] += (gradient[0] - along[0] * self._scores) / (1.0 + self._information[0])
+            return self._centred(found)
         for c in range(len(self._kept)):
             found[:, c] = self._of_class(c, gradient[:, c, None])[:, 0]
         if self._s == 2:
@@ -205,23 +219,38 @@ class _Program:
         of_forms = np.zeros((self.cone.forms.shape[0], self._s + -self._s % CLASSES))
         np.add.at(of_forms, (self.cone.form, self.cone.up), multipliers)
         np.add.at(of_forms, (self.cone.form, self.cone.down), -multipliers)
-        return self.modes.by_modes(self.cone.forms.T @ of_forms)
+        return self._centred(self.modes.by_modes(self.cone.forms.T @ of_forms))
 
     @cached_property
     def gram(self) -> Floats:
         """The covariance of the conditions under the factor's precision, (conditions, conditions)."""
-        form, found = self.cone.form, np.zeros((len(self.cone.form),) * 2)
-        forms = self.modes.by_modes(self.cone.forms.toarray().T).T
-        for c in range(self._s):
+        form, s = self.cone.form, self._s
+        forms = self.modes.by_modes(self.cone.forms.toarray().T)
+        if self._alike:
+            # One contrast of the classes has all that there is: the scores, or that of two classes.
+            scores = self._scores[:s] if len(self._scores) else np.array([-1.0, 1.0]) / np.sqrt(2)
+            times = scores[self.cone.up] - scores[self.cone.down]
+            covariance = self._covariance(0, forms)
+            return np.asarray(covariance[np.ix_(form, form)] * np.outer(times, times))
+        found = np.zeros((len(form), len(form)))
+        for c in range(s):
             sign = (self.cone.up == c).astype(np.float64) - (self.cone.down == c)
             here = np.flatnonzero(sign)
             if not len(here):
                 continue
             used, place = np.unique(form[here], return_inverse=True)
-            own = forms[used]
-            covariance = own @ self._of_class(c, own.T)
+            covariance = self._covariance(c, np.ascontiguousarray(forms[:, used]))
             found[np.ix_(here, here)] += np.outer(sign[here], sign[here]) * covariance[np.ix_(place, place)]
         return found
+
+    def _covariance(self, c: int, forms: Floats) -> Floats:
+        """Return ``formsᵀ P⁻¹ forms`` for the precision P of a class, from a root of it: half of the work."""
+        own, upper = self._kept[0 if self._alike else c]
+        root = forms / np.sqrt(1.0 + self._information[:, c, None])
+        if len(own):
+            root[own] = solve_triangular(upper, forms[own], trans=1, check_finite=False)
+        lower = dsyrk(1.0, root, trans=1, lower=1)
+        return np.asarray(lower + np.tril(lower, -1).T)
 
 
 class _Newton:
@@ -376,7 +405,7 @@ def _fit_within(
     program = _Program(problem, cone, factor)
     s = problem.n_classes
     u = np.zeros((problem.n_cells, s + -s % CLASSES))
-    u[:, :s] = factor.modes.of_shifts(free_shift - free_shift.mean(axis=1, keepdims=True))
+    u[:, :s] = factor.modes.of_shifts(problem.within(free_shift))
     of_u = program.values(u) + offset
     m = cone.best_free(of_u)
     values = of_u + cone.free @ m

@@ -10,10 +10,17 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from anbexact._kernels.smooth import UNFINISHED, climb
+from anbexact._kernels.smooth import UNFINISHED, climb, project, score_variance
 from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells
 from anbexact._runtime.deadline import Deadline
-from anbexact.models.logit.curvature import BlockCurvature, Curvature, DenseCurvature, Gridded, RowCurvature
+from anbexact.models.logit.curvature import (
+    BlockCurvature,
+    Curvature,
+    DenseCurvature,
+    Gridded,
+    OrderedCurvature,
+    RowCurvature,
+)
 from anbexact.models.logit.design import Design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import OUT_OF_TIME, STATIONARY, Fit, padded
@@ -52,6 +59,9 @@ class SmoothProblem:
         Log odds if all shifts are 0, up to a function of the row.
     ridge : float
         Precision of the prior of every shift.
+    scores : (classes,) float64, optional
+        For classes in an order: shifts are multiples of these scores, but for those of the intercept, which is the
+        first term. They sum to 0, and their squares to 1. See :func:`class_scores`.
     """
 
     terms: tuple[SmoothTerm, ...]
@@ -59,6 +69,7 @@ class SmoothProblem:
     weights: Floats
     base: Floats
     ridge: float = RIDGE
+    scores: Floats | None = None
 
     @property
     def n_cells(self) -> int:
@@ -86,7 +97,30 @@ class SmoothProblem:
         first = np.array([term.first for term in self.terms], dtype=np.int32)
         columns = np.ascontiguousarray((self.cells - first).T)
         totals, weights, base = self.weights.sum(axis=1), padded(self.weights, 0.0), padded(self.base, IMPOSSIBLE)
-        return self.cells, columns, totals, weights, base, self.n_classes
+        scores = np.zeros(0) if self.scores is None else padded(self.scores[None], 0.0)[0]
+        return self.cells, columns, totals, weights, base, self.n_classes, scores
+
+    @property
+    def reduced(self) -> tuple[Any, Any, Floats]:
+        """The cells within their terms, the totals and the scores, as :meth:`.modes.Factor.gained` takes them."""
+        _, columns, totals, _, _, _, scores = self.rows
+        return columns, totals, scores
+
+    def contrasts(self, term: SmoothTerm) -> Floats:
+        """Return the directions in which the shifts of a term's cells can differ by class, (classes, directions).
+
+        They are orthonormal and sum to 0 over the classes.
+        """
+        if self.scores is not None and term.axes:
+            return self.scores[:, None]
+        s = self.n_classes
+        return np.asarray(np.linalg.svd(np.eye(s) - 1 / s)[0][:, : s - 1])
+
+    def within(self, shift: Floats) -> Floats:
+        """Return the nearest shifts that sum to 0 over the classes, or are multiples of the scores."""
+        found = np.array(shift, order="C")
+        project(found, self.n_classes, self.rows[-1])
+        return found
 
     def weighted(self, weights: Floats) -> SmoothProblem:
         """Return the problem with other weights, and without the rows whose weights are all 0."""
@@ -104,9 +138,28 @@ class SmoothProblem:
         return total
 
 
-def smooth_problem(design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE) -> SmoothProblem:
+def smooth_problem(
+    design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE, scores: Floats | None = None
+) -> SmoothProblem:
     """Return the problem of a design's rows, whose log odds without shifts are ``base``, (rows, classes)."""
-    return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge)
+    return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge, scores)
+
+
+def class_scores(order: Sequence[int] | None) -> Floats | None:
+    """Return equidistant scores that sum to 0, and whose squares sum to 1; None without an order of three or more.
+
+    If shifts are multiples of the scores, the log odds of each class against the one below it have the same shapes.
+    Two classes are not restricted by that.
+
+    Parameters
+    ----------
+    order : sequence of int, optional
+        The numbers of all classes, from the lowest to the highest.
+    """
+    if order is None or len(order) < 3:
+        return None
+    ranks = np.argsort(order) - (len(order) - 1) / 2
+    return np.asarray(ranks / np.linalg.norm(ranks))
 
 
 def smooth_fit(
@@ -123,9 +176,10 @@ def smooth_fit(
 
     ``S_k`` are the penalties of :attr:`~anbexact.models.smooth.terms.SmoothTerm.penalties`, the same for every class,
     so that no class is a reference (the guide "Smooth shapes" has the formulas). The ridge applies to all
-    cells, including the intercept; shifts sum to 0 over the classes. The objective is strictly concave and has one
-    maximum, which Newton's method with a line search finds from any start. Its steps are computed by preconditioned
-    conjugate gradients, in coordinates along the eigenvectors of the penalties: see :mod:`anbexact._kernels.smooth`.
+    cells, including the intercept; shifts sum to 0 over the classes, and are multiples of the problem's scores. The
+    objective is strictly concave and has one maximum, which Newton's method with a line search finds from any start.
+    Its steps are computed by preconditioned conjugate gradients, in coordinates along the eigenvectors of the
+    penalties: see :mod:`anbexact._kernels.smooth`.
 
     Parameters
     ----------
@@ -152,7 +206,7 @@ def smooth_fit(
     modes = near.modes if near else Modes.of(problem.terms, strengths, problem.ridge)
     values = np.zeros((problem.n_cells, s + -s % CLASSES))
     if start is not None:
-        values[:, :s] = modes.of_shifts(start - start.mean(axis=1, keepdims=True))
+        values[:, :s] = modes.of_shifts(problem.within(start))
     arrays = near.arrays if near else NO_FACTOR
     message, iterations, decrement, at_once = "", 0, np.inf, 1 if problem.pass_work > WORK else max_iter
     while True:
@@ -186,9 +240,16 @@ def smooth_fit(
 
 def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats) -> Curvature:
     """Return minus the Hessian of the penalised log likelihood: exact, unless that would take long."""
-    return curvature_at(
-        problem, problem.precisions(strengths), softmax(problem.predictors(shift), axis=1), WHOLE_AT_END
+    precisions, p = problem.precisions(strengths), softmax(problem.predictors(shift), axis=1)
+    if problem.scores is None:
+        return curvature_at(problem, precisions, p, WHOLE_AT_END)
+    # Of two equally probable classes, each in half of a row's weight, the log odds along the only contrast have the
+    # curvature of the scores.
+    half = score_variance(problem.weights.sum(axis=1), p, problem.scores)
+    along = curvature_at(
+        replace(problem, weights=np.stack([half, half], axis=1)), precisions, np.full((len(p), 2), 0.5), WHOLE_AT_END
     )
+    return OrderedCurvature(problem, p, problem.scores, precisions[0].item(), along)
 
 
 def curvature_at(problem: Gridded, precisions: Sequence[Floats], p: Floats, budget: float) -> Curvature:

@@ -114,7 +114,7 @@ def degrees_of_pairs(
     start = np.empty((small.n_cells, small.n_classes))
     start[of_small] = shift
     _, factor = smooth_fit(small, chosen.by_evidence, start=start, precision=PRECISION, deadline=deadline)
-    gained = factor.gained(*small.rows[1:3])
+    gained = factor.gained(*small.reduced)
     # Scaled modes have a precision of 1: what is not due to the ridge is due to the penalty.
     ridges = small.ridge * factor.modes.scale**2
     return {k: float(gained[k] @ (1 - ridges[small.terms[k].cells])) for k in pairs}

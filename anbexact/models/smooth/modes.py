@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotri
 
-from anbexact._kernels.smooth import across, turn
+from anbexact._kernels.smooth import across, score_variance, turn
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.terms import SmoothTerm, Strengths
 
@@ -133,13 +133,13 @@ class Factor:
     modes: Modes
     arrays: Arrays
 
-    def gained(self, columns: npt.NDArray[np.int32], totals: Floats) -> list[Floats]:
+    def gained(self, columns: npt.NDArray[np.int32], totals: Floats, scores: Floats) -> list[Floats]:
         """Return, for every term, by how much the rows reduce the variances of its modes.
 
         This is the prior covariance of the modes minus the posterior covariance, summed over orthonormal contrasts of
         the classes: (size, size) for a term of one feature, and the diagonal, (size,), for other terms. It is an
         approximation: modes that are not kept count as dependent on the kept ones, but not on each other, and each of
-        three or more classes is taken by itself.
+        three or more classes is taken by itself. Classes in an order have one contrast, their scores.
 
         Parameters
         ----------
@@ -147,15 +147,20 @@ class Factor:
             The cells of the rows for which the factor was computed, numbered within their terms.
         totals : (rows,) float64
             The weights of these rows.
+        scores : (classes,) float64
+            As :mod:`anbexact._kernels.smooth` describes them.
         """
         modes, (information, kept, ends, lower, p, _) = self.modes, self.arrays
         found = [np.zeros((term.size,) * (2 if len(term.axes) == 1 else 1)) for term in modes.terms]
         s, start = len(ends) - 1, 0
-        for c in range(1 if s == 2 else s):
+        alike = s == 2 or len(scores) > 0
+        for c in range(1 if alike else s):
             own = kept[ends[c] : ends[c + 1]]
             upper = lower[start : start + len(own) ** 2].reshape(len(own), len(own))
             start += upper.size
             curvature = s / (s - 1) * totals * p[:, c] * (1 - p[:, c])
+            if len(scores):
+                curvature = score_variance(totals, p, scores)
             between = across(columns, curvature, *modes.prior, own)
             explained = solve_triangular(upper, between.T, trans=1, check_finite=False) if len(own) else between.T
             # What the rows add to the precision of a mode, less what the kept modes explain of it.
@@ -164,7 +169,7 @@ class Factor:
             covariance = dpotri(upper, lower=0)[0] if len(own) else upper
             gained[own] = 1 - np.diagonal(covariance)
             begin = np.searchsorted(own, modes.layout[0])
-            times = 1.0 if s == 2 else 1 - 1 / s
+            times = 1.0 if alike else 1 - 1 / s
             for place, term in enumerate(modes.terms):
                 if len(term.axes) != 1:
                     found[place] += times * gained[term.cells]

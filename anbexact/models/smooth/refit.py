@@ -21,7 +21,14 @@ from anbexact.models.logit.potentials import Floats, Potential, Potentials, clas
 from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
-from anbexact.models.smooth.fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.fit import (
+    RIDGE,
+    SmoothProblem,
+    class_scores,
+    smooth_curvature,
+    smooth_fit,
+    smooth_problem,
+)
 from anbexact.models.smooth.grids import on_grids, quick, with_finer_grids
 from anbexact.models.smooth.pairs import asked_arcs, joined_network, pair_evidence
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
@@ -107,7 +114,8 @@ class SmoothRefit(Refit):
         Raises
         ------
         ValueError
-            If shapes must be monotone, convex or concave: no Gaussian prior contains such conditions.
+            If shapes must be monotone, convex or concave: no Gaussian prior contains such conditions. If classes are
+            ordered.
         """
         if self.constraints.demands:
             raise ValueError(
@@ -115,6 +123,11 @@ class SmoothRefit(Refit):
                 "cannot express: refit without monotone, convex and concave"
             )
         problem = self.problem
+        if problem.scores is not None:
+            raise ValueError(
+                "ordered classes share their shapes, but not the intercept, while a probabilistic program has the "
+                "same contrasts of classes in all terms: refit without ordered_classes"
+            )
         roots = [np.linalg.inv(np.linalg.cholesky(own)).T for own in problem.precisions(self.smoothness.strengths)]
         names = [f"shifts of {', '.join(map(str, term.features))}" for term in problem.terms]
         s = problem.n_classes
@@ -137,8 +150,11 @@ class SmoothRefit(Refit):
         found: dict[str, Any] = {"smoothing": self.smoothness.settings}
         if self.smoothness.pairs:
             found["pairs_by_residuals"] = [list(pair) for pair in self.smoothness.pairs]
+        classes = vocabulary.classes.tolist()
+        if self.constraints.class_order is not None:
+            found["ordered_classes"] = [classes[k] for k in self.constraints.class_order]
         if self.constraints:
-            found["constraints"] = self.constraints.texts(vocabulary.classes.tolist())
+            found["constraints"] = self.constraints.texts(classes)
         if self.proof is not None:
             found["optimality_gap"], found["cost_of_constraints"] = self.proof.gap, self.proof.cost
         return {**found, "effective_degrees_of_freedom": lambda: sum(self.effective_degrees)}
@@ -216,7 +232,8 @@ class SmoothRefit(Refit):
             for first, second, parts, order in smooth.get("grids", ())  # files of earlier versions have none
         ]
         terms = read_terms(smooth["terms"], names, design, constraints.cyclic, _check_grids(grids))
-        problem = smooth_problem(design, terms, np.zeros(design.weights.shape), number(described["l2"], above=0))
+        base, ridge = np.zeros(design.weights.shape), number(described["l2"], above=0)
+        problem = smooth_problem(design, terms, base, ridge, class_scores(constraints.class_order))
         found = Fit.from_dict(described["fit"], (problem.n_cells, design.n_classes))
         share = number(smooth.get("centre", 0.0))  # files of earlier versions have none
         if not 0 <= share <= 1:
@@ -366,7 +383,9 @@ def smooth_refit(
     effort : Effort, optional
         The limits of the fit; 100 iterations by default.
     constraints : AskedConstraints, optional
-        Conditions on the shapes. The rule chooses strengths without the inequalities among them.
+        Conditions on the shapes. The rule chooses strengths without the inequalities among them. With an order of the
+        classes, ``f_T(x_T, c) = k_c g_T(x_T)`` with the rank k_c of class c for all terms but the intercept, which is
+        the model of adjacent categories (Agresti, *Analysis of Ordinal Categorical Data*, 2010, section 4.1).
     """
     effort = effort or Effort(max_iter=100)
     check_max_iter(effort.max_iter)
@@ -379,7 +398,7 @@ def smooth_refit(
     deadline = Deadline(effort.time_limit)
     first = _refit(table, network, smooth, interactions, (), effort, how)
     wanted = smooth.pairs if isinstance(smooth, Smoothness) else ()
-    if interactions == "more" and isinstance(smooth, str) and first.in_time and not is_slow(first.problem):
+    if interactions == "more" and isinstance(smooth, str) and first.in_time and not _keeps_pairs(first.problem):
         centre = first.smoothness.centre * naive_bayes(first.problem)
         problem = replace(first.problem, base=np.zeros_like(first.problem.base))
         with one_blas_thread():
@@ -394,6 +413,11 @@ def smooth_refit(
         effort = effort._replace(time_limit=max(effort.time_limit - deadline.elapsed, 1e-3))
     second = _refit(table, joined, smooth, interactions, arcs, effort, how)
     return second if not isinstance(smooth, str) or _predicts_better(second, first) else first
+
+
+def _keeps_pairs(problem: SmoothProblem) -> bool:
+    """Return whether no further pairs are looked for: fits are slow, or classes in an order share their shapes."""
+    return is_slow(problem) or problem.scores is not None
 
 
 def _predicts_better(one: SmoothRefit, other: SmoothRefit) -> bool:
@@ -423,12 +447,13 @@ def _refit(
     vocabulary = network.vocabulary
     design = make_design(table, class_families(network.structure))
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
-    asked = (constraints or AskedConstraints()).read(vocabulary, in_order)
+    asked = (AskedConstraints() if constraints is None else constraints).read(vocabulary, in_order)
     own_axes = asked.axes(vocabulary, in_order, network.cut_points)
     more = {frozenset(arc) for arc in arcs}
     kinds: dict[str, Any] = {"interactions": interactions, "axes_of": own_axes, "fine": asked.fine, "more": more}
     terms = smooth_terms(design, vocabulary, in_order, **kinds)
-    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
+    scores = class_scores(asked.class_order)
+    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores)
     with one_blas_thread():
         start = None
         if isinstance(smooth, str | Smoothness):
@@ -513,6 +538,8 @@ def _chosen(
         return problem, replace(smoothness, grids=smooth.grids), shift
     if smooth == "auto":
         smoothness = tuned(problem, smoothness, shift, **how)
+        if problem.scores is not None:
+            return problem, smoothness, shift
         return with_finer_grids(problem, smoothness, shift, kept=kept, deadline=how["deadline"])
     return problem, smoothness, shift
 

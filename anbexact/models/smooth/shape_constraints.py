@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from anbexact._runtime.json_checks import number, whole
+from anbexact._runtime.json_checks import listed, number, whole
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.cone import Cone
 from anbexact.models.smooth.terms import Axis, SmoothTerm, full_axis
@@ -51,14 +51,18 @@ class ShapeConstraints:
         Features whose last state is followed by the first.
     flat : mapping of feature to (low, high)
         Shapes are constant below ``low`` and above ``high``; None for no bound.
+    class_order : tuple of int or None
+        The numbers of the classes from the lowest to the highest if each is compared with the one below it by the
+        same shapes; None if every class has shapes of its own.
     """
 
     demands: tuple[Demand, ...] = ()
     cyclic: tuple[Hashable, ...] = ()
     flat: Mapping[Hashable, tuple[float | None, float | None]] | None = None
+    class_order: tuple[int, ...] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.demands or self.cyclic or self.flat)
+        return bool(self.demands or self.cyclic or self.flat or self.class_order)
 
     @property
     def fine(self) -> set[Hashable]:
@@ -107,6 +111,7 @@ class ShapeConstraints:
             ],
             "cyclic": [positions[name] for name in self.cyclic],
             "flat": [[positions[name], *ends] for name, ends in (self.flat or {}).items()],
+            **({} if self.class_order is None else {"class_order": list(self.class_order)}),
         }
 
     @classmethod
@@ -123,20 +128,32 @@ class ShapeConstraints:
             names[whole(j, 0, most)]: (None if low is None else number(low), None if high is None else number(high))
             for j, low, high in described["flat"]
         }
-        return cls(tuple(demands), tuple(names[whole(j, 0, most)] for j in described["cyclic"]), flat)
+        order = None
+        if "class_order" in described:
+            order = tuple(whole(k, 0, n_classes - 1) for k in listed(described["class_order"], n_classes))
+            if len(set(order)) < n_classes:
+                raise ValueError("the order of the classes must have every class once")
+        return cls(tuple(demands), tuple(names[whole(j, 0, most)] for j in described["cyclic"]), flat, order)
 
 
 @dataclass(frozen=True)
 class AskedConstraints:
-    """Conditions as they are passed by name; see :meth:`anbexact.adapters.LogitModel.refit`."""
+    """Conditions as they are passed by name; see :meth:`anbexact.adapters.LogitModel.refit`.
+
+    ``class_order`` has the numbers of the classes from the lowest to the highest if they share their shapes.
+    Conditions then are on the log odds of the highest against the lowest, and so of every class against those below
+    it.
+    """
 
     monotone: Any = None
     convex: Any = None
     concave: Any = None
     cyclic: Any = ()
     flat_beyond: Any = None
+    class_order: tuple[int, ...] | None = None
 
     def __bool__(self) -> bool:
+        """Whether there are conditions; an order of the classes does not count."""
         return any(bool(value) for value in (self.monotone, self.convex, self.concave, self.cyclic, self.flat_beyond))
 
     def check(self) -> None:
@@ -208,7 +225,7 @@ class AskedConstraints:
         for name, value in (self.monotone or {}).items():
             signs = value if isinstance(value, Mapping) else {None: value}
             for label, sign in signs.items():
-                pairs = _pairs("monotone", name, label, classes)
+                pairs = _pairs("monotone", name, label, classes, self.class_order)
                 _add(demands, (name, "monotone"), pairs, flipped=sign < 0)
         for option in ("convex", "concave"):
             asked = getattr(self, option) or ()
@@ -216,7 +233,7 @@ class AskedConstraints:
                 labels = asked[name] if isinstance(asked, Mapping) else None
                 several = isinstance(labels, Collection) and not isinstance(labels, str)
                 for label in list(labels) if several else [labels]:  # type: ignore[arg-type]  # a collection then
-                    pairs = _pairs(option, name, label, classes)
+                    pairs = _pairs(option, name, label, classes, self.class_order)
                     _add(demands, (name, "convex"), pairs, flipped=option == "concave")
         for (name, kind), own in demands.items():
             for a, b in own:
@@ -237,7 +254,8 @@ class AskedConstraints:
             for name, ends in (self.flat_beyond or {}).items()
         }
         found = tuple(Demand(name, kind, tuple(pairs)) for (name, kind), pairs in demands.items())
-        return ShapeConstraints(found, tuple(self.cyclic or ()), flat)  # type: ignore[arg-type]  # two ends each
+        cyclic = tuple(self.cyclic or ())
+        return ShapeConstraints(found, cyclic, flat, self.class_order)  # type: ignore[arg-type]  # two ends each
 
 
 def _add(
@@ -251,8 +269,25 @@ def _add(
     demands.setdefault(key, {}).update(dict.fromkeys((b, a) if flipped else (a, b) for a, b in pairs))
 
 
-def _pairs(option: str, feature: Hashable, label: Any, classes: list[Any]) -> list[Pair]:
-    """Return the pairs of classes of a condition: of a class, by default the second of two, against all others."""
+def _pairs(
+    option: str, feature: Hashable, label: Any, classes: list[Any], class_order: Sequence[int] | None
+) -> list[Pair]:
+    """Return the pairs of classes of a condition: of a class, by default the second of two, against all others.
+
+    Of classes in an order, it is the pair of the highest and the lowest.
+    """
+    if class_order is not None:
+        lowest, highest = class_order[0], class_order[-1]
+        if label not in (None, classes[lowest], classes[highest]):
+            raise ValueError(
+                f"{option} names {label!r} for {feature!r}, but with ordered_classes shapes are those of higher "
+                f"against lower classes: name no class, the highest one, {classes[highest]!r}, or the lowest one, "
+                f"{classes[lowest]!r}"
+            )
+        if len(classes) < 2:
+            return []
+        of_lowest = label is not None and label == classes[lowest]
+        return [(lowest, highest) if of_lowest else (highest, lowest)]
     if label is None:
         if len(classes) > 2:
             given = (

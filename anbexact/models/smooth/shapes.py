@@ -260,7 +260,6 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
     problem, shift = refitted.problem, refitted.shift
     rows = problem.weights.sum(axis=1)
     s = problem.n_classes
-    contrasts = np.linalg.svd(np.eye(s) - 1 / s)[0][:, : s - 1]
     odds = shift if s > 2 else shift[:, 1:] - shift[:, :1]
     ranges = {
         effect.features: float(np.ptp(matrix @ odds[cells], axis=0).max())
@@ -272,9 +271,10 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
             continue
         weight = np.bincount(problem.cells[:, j] - term.first, rows, term.size)
         root = np.sqrt(weight)[:, None] * (np.eye(term.size) - weight / weight.sum())
+        contrasts = problem.contrasts(term)
         covariance = refitted.curvature.block(term.cells, contrasts)
         values = (root @ shift[term.cells] @ contrasts).ravel()
-        whole = np.kron(root, np.eye(s - 1))
+        whole = np.kron(root, np.eye(contrasts.shape[1]))
         statistic, df = _wald(values, whole @ covariance @ whole.T, edf)
         p_value = float(gamma.sf(statistic / 2, df / 2))
         name = " & ".join(map(str, term.features))

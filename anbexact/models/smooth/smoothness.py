@@ -275,7 +275,7 @@ def curvature_by_feature(
             complete = False
             break
         largest = 0.0
-        for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
+        for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.reduced), strict=True)):
             if "curvature" not in term.kinds:
                 continue
             (name,), of_term = term.features, shift[term.cells]
@@ -305,7 +305,7 @@ def _fellner_schall(
     gained = dict.fromkeys(strengths, 0.0)
     rough = dict.fromkeys(strengths, 0.0)
     values = factor.modes.of_shifts(shift)
-    for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
+    for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.reduced), strict=True)):
         own = values[term.cells]
         for kind, form in factor.modes.roughness(term, place).items():
             gained[kind] += max(float(np.vdot(variances, form)), 0.0)
@@ -487,7 +487,7 @@ def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: C
     """Return the effective degrees of freedom of every term: ``tr[(H + S_τ)⁻¹ H]`` over its cells."""
     covariance = curvature.total
     return [
-        (problem.n_classes - 1) * term.size - float(np.vdot(covariance[term.cells, term.cells], precision))
+        problem.contrasts(term).shape[1] * term.size - float(np.vdot(covariance[term.cells, term.cells], precision))
         for term, precision in zip(problem.terms, problem.precisions(strengths), strict=True)
     ]
 
@@ -596,7 +596,8 @@ def naive_bayes(problem: SmoothProblem) -> Floats:
 
     The states of an ordered feature are merged into `GROUPS` groups of about equal weight. The log odds of a group
     apply at its middle. Between the middles of two groups they are interpolated, linearly in the cumulative weight of
-    the rows. Shifts sum to 0 over the classes; shifts of interactions are 0.
+    the rows. Shifts sum to 0 over the classes; shifts of interactions are 0. For classes in an order, the shifts are
+    the nearest multiples of the scores.
     """
     found = np.zeros((problem.n_cells, problem.n_classes))
     for place, term in enumerate(problem.terms):
@@ -605,8 +606,8 @@ def naive_bayes(problem: SmoothProblem) -> Floats:
         counts = np.zeros((term.size, problem.n_classes))
         np.add.at(counts, problem.cells[:, place] - term.first, problem.weights)
         logs = _feature(term, counts) if term.axes else np.log(counts + ESS / problem.n_classes)
-        found[term.cells] = logs - logs.mean(axis=1, keepdims=True)
-    return found
+        found[term.cells] = logs
+    return problem.within(found)
 
 
 def drawn(problem: SmoothProblem, centre: Floats) -> SmoothProblem:

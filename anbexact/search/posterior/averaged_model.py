@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import log_softmax, logsumexp, softmax
 
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, references, whole
+from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, references, refuse_overflow, whole
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.network.table_draws import Draw, Wanted, drawn_tables, intervals_of_draws, same_smoothing
@@ -275,6 +275,7 @@ def _read_rows(described: Mapping[str, Any], vocabulary: Vocabulary) -> Discrete
     rows = [listed(row, len(vocabulary.names)) for row in listed(described["codes"], len(weights))]
     if not rows or not (weights > 0).all():
         raise ValueError("rows of positive weight were expected")
+    refuse_overflow(weights)
     most = [vocabulary.arity(name) - 1 for name in vocabulary.names]
     checked = [[whole(code, 0, top) for code, top in zip(row, most, strict=True)] for row in rows]
     if any(first >= second for first, second in pairwise(checked)):

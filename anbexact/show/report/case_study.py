@@ -12,6 +12,7 @@ from anbexact.classifiers import NaiveBayesClassifier
 from anbexact.models.network.explanation_text import value_text
 from anbexact.show.report.lines import print_cells, print_wrapped
 from anbexact.show.report.text import MOST_LINES, TABLE_WIDTH
+from anbexact.tables.frames.dummies import folded_frame
 from anbexact.tables.vocabulary import is_missing
 
 if TYPE_CHECKING:
@@ -74,13 +75,13 @@ class Query:
         self.truth = y.iloc[self.row]
         self.classes = classifier.classes_.tolist()
         self.structure = _structure(classifier)
-        of_row = X.iloc[[self.row]]
+        of_row = folded_frame(X.iloc[[self.row]], classifier.vocabulary_.dummies)
         self.explanation: Explanation = classifier.explain(of_row)[0]
         known_cells = dict(
             zip(classifier.vocabulary_.features, classifier.reader_.codes(of_row)[:, 0] >= 0, strict=True)
         )
         left_out_columns = classifier.vocabulary_.left_out
-        known_names = [name for name in X if known_cells[name] and name not in left_out_columns]
+        known_names = [name for name in of_row if known_cells[name] and name not in left_out_columns]
         self.evidence = {name: of_row[name].tolist()[0] for name in known_names}
         states = classifier.vocabulary_.states
         self.shown = [

@@ -143,6 +143,10 @@ class Column:
         return number(math.nan if value is None else float(value), self.digits)
 
 
+FEATURES_SHOWN = 25
+"""Number of features that tables of the page show; one has to open the others."""
+
+
 @dataclass(frozen=True)
 class Records(Block):
     """A table of records.
@@ -157,6 +161,8 @@ class Records(Block):
         The rows; JSON has all their entries.
     caption, note : str
         What stands above and below the table.
+    most : int, optional
+        How many rows the page shows; one has to open the others there. Paper, Markdown and JSON have all.
     """
 
     key: str
@@ -164,6 +170,7 @@ class Records(Block):
     records: Sequence[Mapping[str, Any]]
     caption: str = ""
     note: str = ""
+    most: int | None = None
 
     def html(self) -> Markup:
         headings: list[object] = []
@@ -171,8 +178,11 @@ class Records(Block):
             headings += [column.heading, ""] if column.bar else [column.heading]
         most = {column.key: self._most(column.key) for column in self.columns if column.bar}
         rows = [[cell for column in self.columns for cell in _cells(column, of, most)] for of in self.records]
-        table = html_table(headings, rows, self.caption)
-        return joined([table, element("p", self.note, class_="note")]) if self.note else table
+        parts: list[object] = [html_table(headings, rows[: self.most], self.caption)]
+        if rest := rows[self.most :] if self.most else []:
+            summary = element("summary", f"the other {len(rest):,} rows")
+            parts.append(element("details", summary, html_table(headings, rest)))
+        return joined([*parts, element("p", self.note, class_="note")] if self.note else parts)
 
     def _most(self, key: str) -> float:
         values = [abs(float(of[key])) for of in self.records if of.get(key) is not None]

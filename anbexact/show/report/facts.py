@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.units import counted
+from anbexact._runtime.units import counted, number_text
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.models.estimator_average import AnDE
@@ -146,10 +146,10 @@ def sizes_text(found: Facts) -> str:
         return _measure(found["measure"], found["cut_points"])
     if "ess" not in found:
         return "tables given" if "structure" in found else ""
-    ess = f"equivalent sample size {found['ess']:.4g}"
+    ess = f"equivalent sample size {number_text(found['ess'], 4)}"
     if "ess_shares" in found:
         several = len(found["ess_shares"]) > 1
-        return f"equivalent sample size averaged, mean {found['ess']:.4g}" if several else ess
+        return f"equivalent sample size averaged, mean {number_text(found['ess'], 4)}" if several else ess
     if "structure" not in found:
         return ess
     in_score = found["score_name"] in ("BDeu", "BDs")
@@ -157,10 +157,10 @@ def sizes_text(found: Facts) -> str:
         tables = f"tables by {found['parameters']}"
         return f"{ess}, {tables}" if in_score else tables
     if not in_score or found["smoothing"] == found["ess"]:
-        return f"equivalent sample size {found['smoothing']:.4g}"
+        return f"equivalent sample size {number_text(found['smoothing'], 4)}"
     own = found.get("class_smoothing")
-    class_table = "" if own is None else f", {own:.4g} for the table of the class"
-    return f"{ess} for the structure, {found['smoothing']:.4g} for the tables{class_table}"
+    class_table = "" if own is None else f", {number_text(own, 4)} for the table of the class"
+    return f"{ess} for the structure, {number_text(found['smoothing'], 4)} for the tables{class_table}"
 
 
 def _measure(measure: Universal, cut_points: Mapping[Hashable, Sequence[Any]]) -> str:
@@ -270,6 +270,9 @@ def _print_refit(found: Facts) -> None:
         degrees = refit["effective_degrees_of_freedom"]()
         print_wrapped(f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, {likelihood}")
         print_wrapped(f"strengths of the penalties: {strengths_text(refit['smoothing'], spread=True)}")
+        if "ordered_classes" in refit:
+            order = " < ".join(map(str, refit["ordered_classes"]))
+            print_wrapped(f"classes in an order share their shapes: {order}")
         if asked := refit.get("pairs_by_residuals"):
             shown = ", ".join(f"{first} & {second}" for first, second in asked)
             print_wrapped(

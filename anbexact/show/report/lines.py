@@ -28,5 +28,6 @@ def class_sizes(y: pd.Series[Any], most: int = 8) -> str:
     """Return the classes and how many rows each of them has, the most frequent first."""
     sizes = list(y.value_counts().items())
     sizes = [(label, n) for label, n in sizes if n]
+    most += len(sizes) == most + 1  # the name of a single class is no longer than the words that there is one more
     shown = ", ".join(f"{label} ({n:,})" for label, n in sizes[:most])
     return f"class {y.name}: {shown}" + (f" and {len(sizes) - most} more classes" if len(sizes) > most else "")

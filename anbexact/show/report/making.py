@@ -407,8 +407,8 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
         n_arcs = len(structure.feature_edges)
         proved = "is proved" if structure.certificate.optimal else "is not proved"
         sentences.append(
-            f"Its network has {counted(n_arcs, 'arc')} between features and {proved} to have the best score of its "
-            "kind."
+            f"Its network has {counted(n_arcs, 'arc') if n_arcs else 'no arcs'} between features and {proved} to "
+            "have the best score of its kind."
         )
     blocks: list[Block] = [Paragraph(" ".join(sentences), "lead", "text")]
     points = []

@@ -21,6 +21,7 @@ from anbexact.models.network.explanation_terms import Grounds
 from anbexact.models.network.network import Network
 from anbexact.models.structure import Structure
 from anbexact.show.report.facts import Facts, facts_of
+from anbexact.tables.frames.dummies import folded_frame
 from anbexact.tables.labels import read_labels
 from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -64,6 +65,7 @@ class Subject:
             If no row is left, or a class is not one of the classifier's.
         """
         frame, target = as_pandas(X, y)
+        frame = folded_frame(frame, classifier.vocabulary_.dummies)
         weights = check_weights(sample_weight, len(frame))
         kept = target.notna().to_numpy() & (weights > 0)
         if not kept.any():

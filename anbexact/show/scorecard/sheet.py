@@ -239,11 +239,11 @@ def claims(card: Scorecard) -> list[str]:
     else:
         loss = "observed classes" if proved.observed else "classes as the model expects them"
         size = "" if proved.n_features is None else f" for at most {counted(proved.n_features, 'feature')}"
+        points = f"points from \N{MINUS SIGN}{proved.most} to {proved.most}{size}"
         claim = (
-            f"No other points from \N{MINUS SIGN}{proved.most} to {proved.most}{size} have a lower loss"
+            f"No other {points} have a lower loss"
             if proved.optimal
-            else f"Among points from \N{MINUS SIGN}{proved.most} to {proved.most}{size}, none have a loss that is "
-            f"lower by more than {proved.gap:.2g} nats per row"
+            else f"Among {points}, none have a loss that is lower by more than {proved.gap:.2g} nats per row"
         )
         end = "" if proved.in_time else " (the search ended at its time limit)"
         found.append(

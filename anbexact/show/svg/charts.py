@@ -14,7 +14,7 @@ COLOURS = ("#2f7fd6", "#d0741c", "#2a9d68", "#b05bc4", "#c94a5a", "#7d8a2e", "#1
 """Colours of lines; each has enough contrast on light and on dark pages."""
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
 """Dashes of lines: they distinguish lines of the same colour, and all lines for readers who do not see colours."""
-MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 15, 6.7
+MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 18, 7.2
 """Most intervals of an axis that are named, most characters of such a name, and the width of one in pixels."""
 MOST_HOVERED = 40
 """About the most points of a line whose values appear under the pointer."""
@@ -114,7 +114,7 @@ class Chart:
             x, y = self._place(value, self.y_range[0])
             marks.append(_stroke("line", x1=x, x2=x, y1=y, y2=TOP, stroke_opacity="0.12"))
             text = shortened(name, MOST_TICK_CHARACTERS)
-            half = CHARACTER * len(text) / 2
+            half = _half(text)
             middle = min(max(x, half), WIDTH - half)
             label = element("text", text, x=middle, y=y + 16, text_anchor="middle")
             marks.append(element("g", element("title", name), label))
@@ -133,8 +133,22 @@ class Chart:
         if not self.x_names:
             return [(value, f"{value:g}") for value in ticks(*self.x_range)]
         n = len(self.x_names)
-        shown = sorted({round(k * (n - 1) / max(min(n, MOST_NAMED) - 1, 1)) for k in range(min(n, MOST_NAMED))})
+        for most in range(min(n, MOST_NAMED), 2, -1):
+            shown = sorted({round(k * (n - 1) / (most - 1)) for k in range(most)})
+            if not self._overlap(shown):
+                break
+        else:
+            shown = sorted({0, n - 1})
         return [(k + 0.5, self.x_names[k]) for k in shown]
+
+    def _overlap(self, shown: Sequence[int]) -> bool:
+        """Whether the names of two intervals would touch each other below the axis."""
+        ends = []
+        for k in shown:
+            half = _half(shortened(self.x_names[k], MOST_TICK_CHARACTERS))
+            middle = min(max(self._place(k + 0.5, 0.0)[0], half), WIDTH - half)
+            ends.append((middle - half, middle + half))
+        return any(before > after for (_, before), (after, _) in pairwise(ends))
 
     def _line(self, line: Line, colour: str, dash: str | None) -> list[Markup]:
         marks = []
@@ -186,6 +200,11 @@ class Chart:
                 title = line.name if len(line.name) > 40 else None
                 entries.append(element("li", key, " ", shortened(line.name, 40), title=title))
         return element("ul", *entries, class_="legend") if entries else Markup("")
+
+
+def _half(text: str) -> float:
+    """Return half the width of a label, with some space around it."""
+    return CHARACTER * (len(text) + 1) / 2
 
 
 def _hovered(shape: str, what: Sequence[str], **attributes: object) -> Markup:

@@ -224,6 +224,7 @@ def as_states(
         replace(
             discretise(column, cut_points),
             record=record_of(column, weights, column.name in cut_points, (groups or {}).get(column.name)),
+            dummies=column.dummies,
         )
         for column in columns
     ]

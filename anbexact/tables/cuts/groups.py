@@ -130,6 +130,7 @@ class MODLGrouper(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
 

@@ -78,6 +78,8 @@ class Column:
         Whether the dtype is categorical, so that the cells are not read as numbers, dates or times.
     record : ColumnRecord, optional
         The values of a column in training, if its states are intervals or groups of values.
+    dummies : tuple of pairs
+        The columns that were folded into this one; see :mod:`~anbexact.tables.frames.dummies`.
     """
 
     name: Hashable
@@ -90,6 +92,7 @@ class Column:
     ordered: bool = False
     categorical: bool = False
     record: ColumnRecord | None = None
+    dummies: tuple[tuple[Hashable, str], ...] = ()
 
     def __len__(self) -> int:
         values = self.codes if self.codes is not None else self.numbers

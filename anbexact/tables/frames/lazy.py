@@ -11,12 +11,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy.sparse
 from narwhals.stable.v2.dependencies import is_dask_dataframe
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import with_article
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import frame_names, is_frame, read_columns
+from anbexact.tables.frames.reading import frame_names, is_frame, is_sparse, read_columns
 
 Counts = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float64]
@@ -354,8 +355,9 @@ def parts_of(frame: Any, rows: int) -> Iterator[Any]:
     """
     if is_lazy(frame):
         yield from (part.to_native() for part in batches(nw.from_native(frame), rows))
-    elif isinstance(frame, np.ndarray):
-        yield from (frame[start : start + rows] for start in range(0, len(frame), rows))
+    elif is_sparse(frame) or isinstance(frame, np.ndarray):
+        by_row = frame if isinstance(frame, np.ndarray) else scipy.sparse.csr_array(frame)
+        yield from (by_row[start : start + rows] for start in range(0, by_row.shape[0], rows))
     elif is_frame(frame):  # sliced by pandas itself, because narwhals refuses some of its column names
         table = frame.iloc if isinstance(frame, pd.DataFrame) else nw.from_native(frame, eager_only=True)
         for start in range(0, len(frame), rows):

@@ -15,6 +15,7 @@ import pandas as pd
 import scipy.sparse
 from sklearn.utils import check_array
 
+from anbexact._runtime.memory import available_memory
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.series import object_array, read_narwhals, read_pandas
 
@@ -39,6 +40,11 @@ def is_frame(X: object) -> bool:
     return isinstance(X, pd.DataFrame) or nw.dependencies.is_into_dataframe(X)
 
 
+def is_sparse(X: object) -> bool:
+    """Whether ``X`` is a sparse matrix or array of scipy."""
+    return bool(scipy.sparse.issparse(X))
+
+
 def frame_names(X: Any) -> list[Hashable] | None:
     """Return the column names of a dataframe; None for anything else."""
     if isinstance(X, pd.DataFrame):
@@ -60,8 +66,9 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
 
     Parameters
     ----------
-    X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
-        Columns without names are called ``"x0"``, ``"x1"``, ...
+    X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array, sparse matrix or list of rows
+        Columns without names are called ``"x0"``, ``"x1"``, ... A sparse matrix is read as the dense one that it
+        stands for.
     min_rows : int
         Fewest rows that are accepted.
     estimator : object, optional
@@ -70,16 +77,15 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
     Raises
     ------
     TypeError
-        For a sparse matrix, a lazy frame, or a cell that cannot be a state (unhashable).
+        For a lazy frame, or a cell that cannot be a state (unhashable).
     ValueError
         For duplicate column names, no rows, no columns, or an array that is not 2-d.
+    MemoryError
+        For a sparse matrix that does not fit into the memory available when dense.
     """
-    if scipy.sparse.issparse(X):
-        raise TypeError(
-            f"Sparse data was passed: a {type(X).__name__}. A table of categories must be "
-            "dense: pass X.toarray(), or a dataframe with one column per variable."
-        )
-    if isinstance(X, pd.DataFrame):
+    if is_sparse(X):
+        columns, n_rows = _read_sparse(X), X.shape[0]
+    elif isinstance(X, pd.DataFrame):
         columns = _read_frame(X)
         n_rows = len(X)
     elif is_frame(X):
@@ -133,6 +139,31 @@ def read_column(values: Any, name: Hashable) -> Column:
 def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
     """Read one column of a numpy array."""
     return read_pandas(pd.Series(array), name)
+
+
+def _read_sparse(X: Any) -> list[Column]:
+    """Read a sparse matrix column by column, each as the dense column that it stands for."""
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got a sparse array of {X.ndim} dimension(s) instead")
+    n_rows, n_columns = X.shape
+    needed, available = n_rows * n_columns * max(X.dtype.itemsize, 8), available_memory()
+    if needed > available:
+        raise MemoryError(
+            f"a sparse matrix of {n_rows:,} rows and {n_columns:,} columns takes {needed / 1e9:.1f} GB as a table, "
+            f"and {available / 1e9:.1f} GB are available: select columns first, for instance with "
+            "sklearn.feature_selection.SelectKBest(chi2, k=500)"
+        )
+    by_column = scipy.sparse.csc_array(X)
+    if not by_column.has_canonical_format:
+        by_column = by_column.copy()
+        by_column.sum_duplicates()
+    columns = []
+    for j in range(n_columns):
+        own = slice(*by_column.indptr[j : j + 2])
+        cells = np.zeros(n_rows, dtype=X.dtype)
+        cells[by_column.indices[own]] = by_column.data[own]
+        columns.append(_read_array(cells, f"x{j}"))
+    return columns
 
 
 def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:

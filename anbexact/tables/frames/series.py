@@ -54,6 +54,8 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
         if kind in ("floating", "mixed-integer-float"):
             if any(isinstance(cell, np.float32 | np.float16) for cell in series):
                 series = pd.Series([native(cell) for cell in series], dtype=object)
+            if any(isinstance(cell, int) and np.isinf(_in_float(cell)) for cell in series):
+                series = pd.Series([_in_float(cell) if isinstance(cell, int) else cell for cell in series])
             return Column(name, numbers=pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
         if kind == "integer":
             return _with_numbers(_factorized(array, name))
@@ -187,8 +189,16 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
 def _with_numbers(column: Column) -> Column:
     """Add the numbers of a column of integers with missing cells, so that the column can be cut."""
     codes, categories = column.coded
-    values = np.array([*map(float, categories), np.nan])
+    values = np.array([*map(_in_float, categories), np.nan])
     return Column(column.name, codes, categories, numbers=values[codes])
+
+
+def _in_float(value: int) -> float:
+    """Return an integer as a float, infinite if it is beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def _factorized(values: Any, name: Hashable) -> Column:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import oracles
@@ -149,6 +150,18 @@ def test_nothing_is_changed_and_nothing_warned(recwarn):
     classifier.query(petal_width=1)
     assert (classifier.handle_missing, classifier.handle_unknown) == ("error", "error")
     assert not recwarn.list
+
+
+def test_threads_that_query_share_no_warning_filters(monkeypatch):
+    """They belong to the process: a thread that replaces them for a while may restore what another one has set."""
+    X, y = load_iris()
+    classifier = NaiveBayesClassifier().fit(X.assign(code=[1, 2, 3] * 50), y)
+    filters = []
+    monkeypatch.setattr(warnings, "simplefilter", lambda action, *_: filters.append(action))
+    assert classifier.query(petal_width=1.7, code=2).sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match="did you mean 2"):
+        classifier.query(code="2")
+    assert "ignore" not in filters
 
 
 def test_classifiers_from_networks():

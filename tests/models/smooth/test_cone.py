@@ -71,13 +71,7 @@ def best(refitted, conditions):
         for kind, form in term.penalties.items():
             precision[term.cells, term.cells] += STRENGTHS[kind] * form
     objective = oracles.Smooth(indicators, problem.base[row], classes, problem.weights[row, classes], precision)
-    forms = []
-    for feature, order, up, down in conditions:
-        contrast = np.zeros(s)
-        contrast[up], contrast[down] = 1.0, -1.0
-        for line in lines(refitted, feature):
-            forms += [np.outer(form, contrast).ravel() for form in np.diff(line, n=order, axis=0)]
-    forms = np.unique(np.round(forms, 12), axis=0)
+    forms = forms_of(refitted, conditions)
     found = minimize(
         lambda flat: -objective.value(flat.reshape(-1, s)),
         np.zeros(problem.n_cells * s),
@@ -89,6 +83,40 @@ def best(refitted, conditions):
     # With so small a tolerance, it often ends because it finds no step that improves. The values decide.
     assert found.success or found.status == 8
     return -found.fun, found.x.reshape(-1, s)
+
+
+def forms_of(refitted, conditions):
+    """What must not be negative, as linear forms of the flattened shifts, (forms, cells · classes)."""
+    found = []
+    for feature, order, up, down in conditions:
+        contrast = np.zeros(refitted.problem.n_classes)
+        contrast[up], contrast[down] = 1.0, -1.0
+        for line in lines(refitted, feature):
+            found += [np.outer(form, contrast).ravel() for form in np.diff(line, n=order, axis=0)]
+    return np.unique(np.round(found, 12), axis=0)
+
+
+def best_as_a_cone_program(refitted, conditions):
+    """The highest penalised likelihood by cvxpy, whose solver works on exponential and quadratic cones."""
+    import cvxpy as cp
+
+    problem, s = refitted.problem, refitted.problem.n_classes
+    indicators = np.zeros((len(problem.cells), problem.n_cells))
+    indicators[np.arange(len(problem.cells))[:, None], problem.cells] = 1.0
+    shift = cp.Variable((problem.n_cells, s))
+    odds = problem.base + indicators @ shift
+    likelihood = cp.sum(cp.multiply(problem.weights, odds)) - problem.weights.sum(axis=1) @ cp.log_sum_exp(
+        odds, axis=1
+    )
+    penalties = [
+        cp.sum_squares(np.linalg.cholesky(own).T @ shift[term.cells])
+        for term, own in zip(problem.terms, problem.precisions(refitted.smoothness.strengths), strict=True)
+    ]
+    program = cp.Problem(
+        cp.Maximize(likelihood - cp.sum(penalties) / 2),
+        [forms_of(refitted, conditions) @ cp.vec(shift, order="C") >= 0],
+    )
+    return program.solve(solver=cp.CLARABEL)
 
 
 CONDITIONS = {
@@ -113,6 +141,20 @@ class TestTheOptimum:
         assert refitted.fit.penalised >= value - GAP - 1e-9
         _, _, all_cells = grid(refitted)
         np.testing.assert_allclose(all_cells @ refitted.shift, all_cells @ shift, atol=5e-3)
+
+    @pytest.mark.real("cvxpy")
+    @pytest.mark.parametrize("name", CONDITIONS)
+    def test_is_that_of_cvxpy(self, name):
+        options, conditions = CONDITIONS[name]
+        refitted = fitted(3, **options).logit_.refitted
+        assert refitted.fit.penalised == pytest.approx(best_as_a_cone_program(refitted, conditions), abs=1e-4)
+
+    @pytest.mark.real("cvxpy")
+    def test_of_three_classes_is_that_of_cvxpy(self):
+        refitted = fitted(1, n_classes=3, monotone={"a": {"v": 1}, "b": {"u": -1}}).logit_.refitted
+        conditions = [("a", 1, 1, 0), ("a", 1, 1, 2), ("b", 1, 1, 0), ("b", 1, 2, 0)]
+        assert refitted.proof.active > 0
+        assert refitted.fit.penalised == pytest.approx(best_as_a_cone_program(refitted, conditions), abs=1e-4)
 
     @pytest.mark.parametrize("sign", [1, -1])
     def test_of_a_class_against_all_others_is_that_of_scipy(self, sign):

@@ -286,7 +286,7 @@ class TestFactor:
         problem, factor, columns = self.of(n_classes, times)
         covariance = smooth_curvature(problem, STRENGTHS, np.zeros((problem.n_cells, n_classes)))
         prior = [(n_classes - 1) * np.linalg.inv(own) for own in problem.precisions(STRENGTHS)]
-        for place, (term, found) in enumerate(zip(problem.terms, factor.gained(*problem.rows[1:3]), strict=True)):
+        for place, (term, found) in enumerate(zip(problem.terms, factor.gained(*problem.reduced), strict=True)):
             back = np.linalg.inv(columns[term.cells, term.cells])
             expected = back @ (prior[place] - covariance.total[term.cells, term.cells]) @ back.T
             for form in factor.modes.roughness(term, place).values():

@@ -281,12 +281,25 @@ class TestContainers:
         with pytest.raises(ValueError, match="column name 'a' occurs more than once: give every column a unique"):
             read_columns(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
 
-    @pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.coo_array])
-    def test_sparse(self, make):
-        with pytest.raises(
-            TypeError, match=r"Sparse data was passed: .* must be dense: pass X\.toarray\(\), or a dataframe"
-        ):
-            read_columns(make(np.eye(2)))
+    @pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.csc_array, scipy.sparse.coo_array])
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, bool])
+    def test_sparse(self, make, dtype):
+        cells = np.array([[0, 1, 0], [3, 0, 0], [0, 0.5, 0], [0, -2, 0]]).astype(dtype)
+        cells = np.where(cells == 3, np.nan, cells) if dtype == np.float64 else cells
+        found, expected = read_columns(make(cells)), read_columns(cells)
+        assert [column.name for column in found] == ["x0", "x1", "x2"]
+        assert [column.values() for column in found] == [column.values() for column in expected]
+        kinds = [None if column.numbers is None else column.numbers.dtype for column in expected]
+        assert [None if column.numbers is None else column.numbers.dtype for column in found] == kinds
+
+    def test_sparse_entries_that_occur_twice_are_added(self):
+        entries = scipy.sparse.csc_array((np.array([1, 2, 4]), np.array([0, 0, 1]), np.array([0, 3])), shape=(3, 1))
+        assert read_columns(entries)[0].values() == [3, 4, 0]
+        assert entries.nnz == 3  # what was passed stays as it is
+
+    def test_sparse_beyond_memory(self):
+        with pytest.raises(MemoryError, match=r"of 1,000,000,000 rows and 1,000 columns takes 8000\.0 GB as a table"):
+            read_columns(scipy.sparse.coo_array((10**9, 1000)))
 
     def test_lazy(self):
         with pytest.raises(TypeError, match="a LazyFrame is lazy: collect it into an eager dataframe first"):
@@ -404,3 +417,9 @@ class TestContainers:
         with frames_read_once():
             assert read_columns(X)[0] is not read_columns(X)[0]
             assert read_columns(other)[0] is read_columns(other)[0]
+
+
+@pytest.mark.parametrize("others", [[1, 2, None], [1.5, 2, None]])
+def test_whole_numbers_beyond_all_floats_are_infinite(others):
+    numbers = read_column(pd.Series([10**400, -(10**400), *others], dtype=object), "a").numbers
+    np.testing.assert_array_equal(numbers, [np.inf, -np.inf, others[0], 2.0, np.nan])

@@ -10,7 +10,16 @@ import numpy as np
 from anbexact._runtime.arrays import Integers
 from anbexact.models.network.explanation_text import explanation_text
 from anbexact.show.notebook.explanations import explanation_table
-from anbexact.show.report.document import Block, Column, Fragment, Heading, Paragraph, Records, Section
+from anbexact.show.report.document import (
+    FEATURES_SHOWN,
+    Block,
+    Column,
+    Fragment,
+    Heading,
+    Paragraph,
+    Records,
+    Section,
+)
 from anbexact.show.report.features import feature_report
 from anbexact.show.report.sections.exact import exact_cases
 from anbexact.show.report.subject import Subject
@@ -53,7 +62,14 @@ def features_section(subject: Subject) -> Section | None:
         columns += [Column("log_bayes_factor", "ln BF", 1), Column("information", "information", 4)]
         note += OF_NETWORK
     more = f" The first {MOST_FEATURES} of {len(records):,}." if len(records) > MOST_FEATURES else ""
-    table = Records("features", columns, records[:MOST_FEATURES], "Features, the most influential first", note + more)
+    table = Records(
+        "features",
+        columns,
+        records[:MOST_FEATURES],
+        "Features, the most influential first",
+        note + more,
+        FEATURES_SHOWN,
+    )
     return Section("influence", "What the features tell", [table])
 
 

@@ -46,7 +46,7 @@ def performance_section(validation: Validation | None, reason: str = "") -> Sect
             f"follows is measured on their {n_rows:,} of {validation.n_rows:,} rows."
         )
     if validation.own not in validation.lines:
-        failed = Paragraph("The classifier could not be cross-validated; see the notes.")
+        failed = Paragraph("The classifier was not cross-validated; the notes say why.")
         return Section("performance", title, [failed, Listing(validation.notes, key="notes")])
     own = validation.lines[validation.own]
     blocks: list[Block] = [Paragraph(how), measures(validation)]

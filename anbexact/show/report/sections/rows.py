@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.units import agreeing, counted, number_text
-from anbexact.show.report.document import Block, Column, Paragraph, Records, Section
+from anbexact.show.report.document import FEATURES_SHOWN, Block, Column, Paragraph, Records, Section
 from anbexact.show.report.plain_intervals import spoken_intervals
 from anbexact.show.report.subject import Subject
 from anbexact.show.svg.markup import shortened
@@ -78,7 +78,7 @@ def _features(subject: Subject) -> Records:
         "state of the feature. Unknown: the share of rows with a value that is not a state; it is summed out, too."
         f"{more}"
     )
-    return Records("features", columns, records, "Features", note)
+    return Records("features", columns, records, "Features", note, FEATURES_SHOWN)
 
 
 def _feature(subject: Subject, j: int, name: Hashable, missing: npt.NDArray[np.bool_]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _feature(subject: Subject, j: int, name: Hashable, missing: npt.NDArray[np.b
     order = np.argsort(-shares, kind="stable") if len(states) > MOST_STATES else np.arange(len(states))
     spoken = spoken_intervals([subject.classifier.model_])
     texts = [spoken.get(state, state) for state in states]
-    shown = [f"{_one_way(shortened(texts[k], 40))}: {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
+    shown = [f"{_one_way(shortened(texts[k], 40))}: {_percent(shares[k])}" for k in order[:MOST_STATES].tolist()]
     rest = f"; {len(states) - MOST_STATES} more" if len(states) > MOST_STATES else ""
     record: dict[str, Any] = {
         "feature": name,
@@ -104,6 +104,11 @@ def _feature(subject: Subject, j: int, name: Hashable, missing: npt.NDArray[np.b
     if name in subject.classifier.cut_points_:
         record["cut_points"] = _cuts(subject, name)
     return record
+
+
+def _percent(share: float) -> str:
+    """Return a share in whole percent, in which what occurs is not 0 % and what is not all is not 100 %."""
+    return "<1%" if 0 < share < 0.005 else ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def _one_way(text: str) -> str:
