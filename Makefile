@@ -21,7 +21,7 @@ kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py tab
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-full test-real fuzz break soak coverage lint style types docs-examples docs docs-check wheel sbom bench bench-record bench-smoke keep-files papers papers-quick clean distclean
+.PHONY: help anchors demo install test test-full test-real fuzz break soak coverage lint style types docs-examples docs docs-check wheel sbom bench bench-record bench-smoke keep-files papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ bench: $(VENV)/installed-dev  ## run the benchmarks of speed
 
 bench-record: $(VENV)/installed-dev  ## say what got slower since the stored run (a minute; ARGS=--store stores this one)
 	$(BIN)/python -m benchmarks.speed.record $(ARGS)
+
+anchors: $(VENV)/installed-dev  ## measure the pool on OpenML's folds, next to published results (half an hour; resumable)
+	$(BIN)/python -m benchmarks.quality anchors $(ARGS)
 
 break: $(VENV)/installed-dev  ## kill, interrupt and starve what the package does: is what is left whole? (half an hour)
 	$(BIN)/python -m benchmarks.robustness breaking $(ARGS)

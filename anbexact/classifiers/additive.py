@@ -60,7 +60,8 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         it is.
     intervals : int, default 32
         Number of intervals of about equal weight for the main effect of a column that the estimator cuts; learned cut
-        points are kept. Interactions have coarser grids, 10 by 10 for two features.
+        points are kept. Interactions have coarser grids, 10 by 10 for two features; with ``smooth="auto"``, pairs
+        have finer ones, up to that of the main effects, where these predict left-out rows better.
     smooth : {"auto", "evidence", "cv"}, float or mapping, default "auto"
         How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
         Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation, for first
@@ -72,11 +73,16 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         The guide "Smooth shapes" compares them. A number is the strength of all first differences; a mapping
         gives the strengths of ``"slope"``, ``"curvature"``, ``"level"`` (for features without an order) and
         ``"interaction"``, each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0,
-        "dose": 0.5}, "centre": 0.25}``.
-    interactions : {"families", "pairs", "none"}, default "families"
+        "dose": 0.5}, "centre": 0.25}``. ``"grids"`` lists pairs with finer grids as ``("age", "dose", parts,
+        order)``: every interval of an interaction is cut into so many parts, and differences of order 1 or 2 are
+        penalised; the strength of the latter is ``"bending"``.
+    interactions : {"families", "more", "pairs", "none"}, default "families"
         Which shapes there are in addition to the shapes of single features. ``"families"``: of all features of a
         family together and, where two features can have finer intervals, also of each child with each of its feature
-        parents. ``"pairs"``: only of each child with each of its feature parents. ``"none"``: no further shapes.
+        parents. ``"more"``: these and, if left-out rows are then predicted better, up to ten pairs of features that
+        the network does not join, but for which the residuals of left-out rows ask; ``logit_.structure`` has arcs for
+        them, and ``logit_.refitted.smoothness.pairs`` names them. ``"pairs"``: only of each child with each of its
+        feature parents. ``"none"``: no further shapes.
     ordered : collection of features, default ()
         Further features whose states have an order. Features that are cut into intervals and features whose states
         are numbers are always ordered.

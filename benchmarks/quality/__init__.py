@@ -12,6 +12,7 @@ NAMES = (
     "shape_constraints",
     "pool",
     "pool_again",
+    "anchors",
     "hierarchical",
     "universal",
     "universal_consistency",

@@ -20,7 +20,7 @@ from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.additive_effects import AdditiveEffect, AdditiveEffects
 from anbexact.models.logit.closure import Closure, close, obstacles
-from anbexact.models.logit.design import RowTargets, make_design
+from anbexact.models.logit.design import RowTargets
 from anbexact.models.logit.design_frame import design_frame
 from anbexact.models.logit.edits import (
     ARC,
@@ -39,7 +39,7 @@ from anbexact.models.logit.given import read_coefficients, with_changes
 from anbexact.models.logit.identification import identified
 from anbexact.models.logit.model_text import model_text
 from anbexact.models.logit.network import posterior_tables
-from anbexact.models.logit.potentials import Potentials, class_families
+from anbexact.models.logit.potentials import Potentials
 from anbexact.models.logit.predictions import LogitPosterior, Origin
 from anbexact.models.logit.prior_precision import Strength
 from anbexact.models.logit.refit import Refit, check_l2, refit
@@ -48,6 +48,7 @@ from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_
 from anbexact.models.logit.terms import term_frame
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.order_test import OrderTest, order_test
+from anbexact.models.smooth.pairs import joined_network
 from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
 from anbexact.models.smooth.shape_constraints import AskedConstraints
 from anbexact.models.smooth.shapes import Shapes, shape_effects, shapes_of, smooth_result, with_edits
@@ -278,17 +279,19 @@ class LogitModel(LogitPosterior, Displayed):
             - for ``"auto"``, chosen by the evidence, with a strength of curvature for every feature. Unless that is
               slow, cross-validation then chooses a factor of all strengths, and the ``"centre"``: the share of the
               log odds of naive Bayes to which shapes are shrunk. With few rows, slopes alone are penalised if that
-              predicts better;
+              predicts better, and pairs have finer grids where these do;
             - for a number, that number for all first differences;
-            - for a mapping, its values for ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each a
-              number or a mapping of feature to number; it may contain ``"centre"``, too.
+            - for a mapping, its values for ``"slope"``, ``"curvature"``, ``"level"``, ``"interaction"`` and
+              ``"bending"``, each a number or a mapping of feature to number; it may contain ``"centre"`` and
+              ``"grids"``, too; see :class:`~anbexact.AdditiveClassifier`.
 
             Columns should have many intervals: ``to_logit(..., intervals=32)``. ``l2`` is then a ridge in addition to
             the penalty, by default 0.001, and must be above 0.
-        interactions : {"families", "pairs", "none"}, default "families"
+        interactions : {"families", "more", "pairs", "none"}, default "families"
             With ``smooth``: ``"families"`` has shapes of all features of a family together, and of each child with
-            each of its parents other than the class where intervals are finer for these two; ``"pairs"`` has shapes
-            of such pairs only, and ``"none"`` those of single features only.
+            each of its parents other than the class where intervals are finer for these two; ``"more"`` adds pairs
+            that the network does not join, but for which the residuals of left-out rows ask; ``"pairs"`` has shapes
+            of child and parent only, and ``"none"`` those of single features only.
         ordered : collection of features, default ()
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.
@@ -357,9 +360,13 @@ class LogitModel(LogitPosterior, Displayed):
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
             how["constraints"] = constraints
-            design = make_design(table, class_families(self.network.structure)).taught(by)
-            smooth_found = smooth_refit(design, self.network, smooth=strengths, effort=effort, **how)
-            return self._refitted(smooth_found.following(teacher, rows))
+            how["by"] = by
+            smooth_found = smooth_refit(table, self.network, smooth=strengths, effort=effort, **how)
+            smooth_found = smooth_found.following(teacher, rows)
+            if pairs := smooth_found.smoothness.pairs:
+                joined = LogitModel(joined_network(self.network, pairs), self.origin, smooth_found.potentials)
+                return joined._refitted(smooth_found)
+            return self._refitted(smooth_found)
         if order is not None:
             raise ValueError("ordered_classes needs smooth shapes, which classes share: pass smooth='auto', too")
         if constraints:

@@ -65,7 +65,7 @@ class Modes:
                 values, vectors = known[key]
                 bases.append(vectors)
             else:
-                along = [strength_of(strengths, "interaction", axis.feature) for axis in term.axes]
+                along = [strength_of(strengths, term.kind, axis.feature) for axis in term.axes]
                 values = term.interaction_roughness(along)
                 bases += [axis.modes[1] for axis in term.axes]
             precisions.append(np.maximum(values, 0.0) + ridge)
@@ -116,7 +116,7 @@ class Modes:
             start = self.layout[3][self.layout[1][place]]
             basis = self.bases[start : start + term.size**2].reshape(term.size, term.size) * scale
             return {kind: basis.T @ form @ basis for kind, form in term.penalties.items()}
-        return {"interaction": term.interaction_roughness((1.0,) * len(term.axes)) * scale**2} if term.axes else {}
+        return {term.kind: term.interaction_roughness((1.0,) * len(term.axes)) * scale**2} if term.axes else {}
 
 
 @dataclass(frozen=True, eq=False)

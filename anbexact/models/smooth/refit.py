@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from anbexact._runtime.deadline import Deadline
-from anbexact._runtime.json_checks import mapped, number, whole
+from anbexact._runtime.json_checks import mapped, number, references, whole
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.fidelity import Fidelity
+from anbexact.models.logit.closure import Arc
 from anbexact.models.logit.curvature import Curvature
-from anbexact.models.logit.design import Design
+from anbexact.models.logit.design import Design, RowTargets, make_design
 from anbexact.models.logit.fit import Effort, Fit
-from anbexact.models.logit.potentials import Floats, Potential, Potentials, network_potentials
+from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
 from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
@@ -30,8 +30,11 @@ from anbexact.models.smooth.fit import (
     smooth_fit,
     smooth_problem,
 )
+from anbexact.models.smooth.grids import on_grids, quick, with_finer_grids
+from anbexact.models.smooth.pairs import asked_arcs, joined_network, pair_evidence
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
+    SmoothFolds,
     Smoothness,
     by_cross_validation,
     by_evidence,
@@ -39,35 +42,32 @@ from anbexact.models.smooth.smoothness import (
     by_similar_rows,
     drawn,
     effective_degrees,
+    is_slow,
     naive_bayes,
     tuned,
 )
 from anbexact.models.smooth.terms import (
     INTERACTIONS,
     KINDS,
+    Grid,
     SmoothTerm,
     Strength,
     Strengths,
-    grouped_axis,
     kinds_of,
     ordered_features,
     read_terms,
     smooth_terms,
 )
 from anbexact.models.structure import Structure
+from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
 """The rules that choose strengths; the guide "Smooth shapes" compares them."""
-FEW_UNKNOWNS = 1_000
-"""Maximum number of unknowns for which a rule chooses strengths on the grids of the refit itself.
-
-With more, it uses coarser grids of interactions, on which fits are quicker.
-"""
+MOST_PARTS = 64
+"""Maximum number of parts of an interval that can be asked for."""
 STIFF = 1e6
 """Maximum strength of a penalty. It leaves no shape, and far above it the curvature is singular in floating point."""
-PAIR, LARGER = 5, 3
-"""Maximum numbers of groups on an axis of a coarser grid, for interactions of two features and of three or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +149,8 @@ class SmoothRefit(Refit):
     def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the strengths, and a function for the effective degrees of freedom, which can take long."""
         found: dict[str, Any] = {"smoothing": self.smoothness.settings}
+        if self.smoothness.pairs:
+            found["pairs_by_residuals"] = [list(pair) for pair in self.smoothness.pairs]
         classes = vocabulary.classes.tolist()
         if self.constraints.class_order is not None:
             found["ordered_classes"] = [classes[k] for k in self.constraints.class_order]
@@ -188,6 +190,14 @@ class SmoothRefit(Refit):
                     [[positions[axis.feature], axis.ordered, axis.groups.tolist()] for axis in term.axes]
                     for term in self.problem.terms
                 ],
+                **(
+                    {"grids": [[positions[a], positions[b], *rest] for a, b, *rest in smoothness.grids]}
+                    if smoothness.grids
+                    else {}
+                ),
+                **(
+                    {"pairs": [[positions[a], positions[b]] for a, b in smoothness.pairs]} if smoothness.pairs else {}
+                ),
                 **({"constraints": self.constraints.to_dict(positions)} if self.constraints else {}),
                 **({"proof": asdict(self.proof)} if self.proof is not None else {}),
             },
@@ -217,7 +227,12 @@ class SmoothRefit(Refit):
             raise ValueError("the strengths of smoothing are not known")
         conditions = mapped(smooth.get("constraints", {"demands": [], "cyclic": [], "flat": []}))
         constraints = ShapeConstraints.from_dict(conditions, names, design.n_classes)
-        terms = read_terms(smooth["terms"], names, design, constraints.cyclic)
+        pairs = [references(pair, len(names)) for pair in smooth.get("pairs", ())]
+        grids = [
+            (*(names[j] for j in references([first, second], len(names))), parts, order)
+            for first, second, parts, order in smooth.get("grids", ())  # files of earlier versions have none
+        ]
+        terms = read_terms(smooth["terms"], names, design, constraints.cyclic, _check_grids(grids))
         base, ridge = np.zeros(design.weights.shape), number(described["l2"], above=0)
         problem = smooth_problem(design, terms, base, ridge, class_scores(constraints.class_order))
         found = Fit.from_dict(described["fit"], (problem.n_cells, design.n_classes))
@@ -232,7 +247,15 @@ class SmoothRefit(Refit):
             fit=replace(found, shift=found.shift - centre),
             design=design,
             seconds=float(described["seconds"]),
-            smoothness=Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]), share),
+            smoothness=Smoothness(
+                strengths,
+                smooth["rule"],
+                int(smooth["rounds"]),
+                bool(smooth["complete"]),
+                share,
+                grids=_check_grids(grids),
+                pairs=tuple((names[a], names[b]) for a, b in pairs),
+            ),
             problem=drawn(problem, centre),
             shift=found.shift,
             constraints=constraints,
@@ -245,11 +268,14 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
     """Return strengths as a mapping by kind, or the name of a rule; refuse anything else.
 
     A number is the strength of all first differences. Strengths above `STIFF` are lowered to it. The strengths of a
-    refit of similar rows are returned as they are.
+    refit of similar rows are returned as they are. ``"grids"`` names pairs whose grids are finer, as
+    :class:`~anbexact.models.smooth.terms.Grid`.
     """
     if smooth is None or isinstance(smooth, Smoothness) or (isinstance(smooth, str) and smooth in RULES):
         return smooth
-    given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
+    first = [kind for kind in KINDS if kind not in ("curvature", "bending")]
+    given = dict(smooth) if isinstance(smooth, Mapping) else dict.fromkeys(first, smooth)
+    grids = _check_grids(given.pop("grids")) if "grids" in given else None
     centre = given.get("centre", 0.0)
     numbers = [
         value
@@ -261,16 +287,46 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
         raise ValueError(
             f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
             f"some of {', '.join(map(repr, KINDS))} to such numbers, or to mappings of features to such numbers, "
-            f"and of 'centre' to a number from 0 to 1, not {smooth!r}"
+            f"of 'grids' to a list, and of 'centre' to a number from 0 to 1, not {smooth!r}"
         )
     if isinstance(centre, Mapping) or centre > 1:
         raise ValueError(f"the centre of smooth must be a number from 0 to 1, not {centre!r}")
-    return {
+    strengths = {
         kind: {name: min(float(value), STIFF) for name, value in strength.items()}
         if isinstance(strength, Mapping)
         else min(float(strength), STIFF)
         for kind, strength in given.items()
     }
+    found: dict[str, Any] = strengths if grids is None else {**strengths, "grids": grids}
+    return found
+
+
+def _check_grids(grids: Any) -> tuple[Grid, ...]:
+    """Return grids of pairs; refuse what is not a list of two features, a number of parts, and 1 or 2."""
+    valid = isinstance(grids, list | tuple) and all(
+        isinstance(grid, list | tuple) and len(grid) == 4 for grid in grids
+    )
+    found = tuple(Grid(*grid) for grid in grids) if valid else ()
+    if not valid or not all(
+        type(grid.parts) is int and 1 <= grid.parts <= MOST_PARTS and type(grid.order) is int and grid.order in (1, 2)
+        for grid in found
+    ):
+        raise ValueError(
+            "the grids of smooth must be a list of (first feature, second feature, parts of an interval, order of "
+            f"differences), with 1 to {MOST_PARTS} parts and the order 1 or 2, not {grids!r}"
+        )
+    return found
+
+
+def _refuse_unknown_pairs(grids: Sequence[Grid], terms: Sequence[SmoothTerm]) -> None:
+    """Refuse grids of pairs that have no term of their own."""
+    pairs = {frozenset(term.features) for term in terms if len(term.axes) == 2}
+    for grid in grids:
+        if frozenset((grid.first, grid.second)) not in pairs:
+            raise ValueError(
+                f"grids names {grid.first!r} and {grid.second!r}, but there is no interaction of just these: name "
+                "a feature and one of its parents in the network"
+            )
 
 
 def check_ridge(l2: Any) -> float:
@@ -291,9 +347,10 @@ def check_interactions(interactions: Any) -> str:
 
 
 def smooth_refit(
-    design: Design,
+    table: DiscreteTable,
     network: TableNetwork,
     *,
+    by: RowTargets | None = None,
     smooth: str | Strengths | Smoothness = "auto",
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
@@ -309,17 +366,21 @@ def smooth_refit(
 
     Parameters
     ----------
-    design : Design
-        The rows, in the vocabulary of the network, as cells of its families that contain the class.
+    table : DiscreteTable
+        The rows, in the vocabulary of the network.
     network : TableNetwork
         The network; the part of its potentials that does not affect the class posterior is kept.
+    by : RowTargets, optional
+        The same rows one by one, with target probabilities and with groups that folds do not divide.
     smooth : {"auto", "evidence", "cv"} or mapping
         The rule that chooses strengths, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is
         the share of the log odds of naive Bayes to which shapes are shrunk. The strengths of a refit of similar rows,
         such as those of which these are a part, shorten the choice; see
         :func:`~anbexact.models.smooth.smoothness.by_similar_rows`.
-    interactions : {"families", "pairs", "none"}
-        See :data:`~anbexact.models.smooth.terms.INTERACTIONS`.
+    interactions : {"families", "more", "pairs", "none"}
+        See :data:`~anbexact.models.smooth.terms.INTERACTIONS`. With ``"more"``, the refit is repeated with the pairs
+        of :func:`~anbexact.models.smooth.pairs.asked_arcs`, and replaces the first one if it predicts left-out rows
+        better; its ``smoothness.pairs`` are then the arcs by which the network must be extended.
     ordered : collection
         Features whose states have an order, in addition to those that were cut and those with numbers as states.
     ridge : float
@@ -334,34 +395,102 @@ def smooth_refit(
     effort = effort or Effort(max_iter=100)
     check_max_iter(effort.max_iter)
     check_interactions(interactions)
+    if interactions == "more" and smooth != "auto" and not isinstance(smooth, Smoothness):
+        raise ValueError(
+            f"interactions='more' finds pairs of features by left-out rows, which needs smooth='auto', not {smooth!r}"
+        )
+    how: dict[str, Any] = {"by": by, "ordered": ordered, "ridge": ridge, "constraints": constraints}
+    deadline = Deadline(effort.time_limit)
+    first = _refit(table, network, smooth, interactions, (), effort, how)
+    wanted = smooth.pairs if isinstance(smooth, Smoothness) else ()
+    if interactions == "more" and isinstance(smooth, str) and first.in_time and not _keeps_pairs(first.problem):
+        centre = first.smoothness.centre * naive_bayes(first.problem)
+        problem = replace(first.problem, base=np.zeros_like(first.problem.base))
+        with one_blas_thread():
+            evidence = pair_evidence(problem, first.smoothness, first.fit.shift + centre)
+    else:
+        evidence = dict.fromkeys(wanted, np.inf)
+    arcs = asked_arcs(evidence, network)
+    if not arcs or deadline.passed:
+        return _without_folds(first)
+    joined = joined_network(network, arcs)
+    if effort.time_limit is not None:
+        effort = effort._replace(time_limit=max(effort.time_limit - deadline.elapsed, 1e-3))
+    second = _refit(table, joined, smooth, interactions, arcs, effort, how)
+    return _without_folds(second if not isinstance(smooth, str) or _predicts_better(second, first) else first)
+
+
+def _without_folds(found: SmoothRefit) -> SmoothRefit:
+    """Return a refit without how folds divide its rows, which is not needed any more."""
+    without = {"folding": None}
+    design, problem = replace(found.design, folding=None), replace(found.problem, folding=None)
+    return replace(found, design=design, problem=problem)
+
+
+def _keeps_pairs(problem: SmoothProblem) -> bool:
+    """Return whether no further pairs are looked for: fits are slow, or classes in an order share their shapes."""
+    return is_slow(problem) or problem.scores is not None
+
+
+def _predicts_better(one: SmoothRefit, other: SmoothRefit) -> bool:
+    """Return whether a refit predicts left-out rows better than another one."""
+    values = []
+    for refit in (one, other):
+        smoothness = refit.smoothness
+        centre = smoothness.centre * naive_bayes(refit.problem)
+        problem = replace(refit.problem, base=np.zeros_like(refit.problem.base))
+        folds = SmoothFolds(problem, refit.fit.shift + centre)
+        values.append(float(folds.weights @ folds.logs(smoothness.strengths, None, smoothness.centre)))
+    return values[0] > values[1]
+
+
+def _refit(
+    table: DiscreteTable,
+    network: TableNetwork,
+    smooth: str | Strengths | Smoothness,
+    interactions: str,
+    arcs: Sequence[Arc],
+    effort: Effort,
+    how: Mapping[str, Any],
+) -> SmoothRefit:
+    """Return the refit with the pairs of some arcs of the network by themselves; see :func:`smooth_refit`."""
+    ordered, ridge, constraints, by = how["ordered"], how["ridge"], how["constraints"], how["by"]
     deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
     vocabulary = network.vocabulary
+    design = make_design(table, class_families(network.structure))
+    design = design if by is None else design.taught(by)
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     asked = (AskedConstraints() if constraints is None else constraints).read(vocabulary, in_order)
     own_axes = asked.axes(vocabulary, in_order, network.cut_points)
-    terms = smooth_terms(design, vocabulary, in_order, interactions=interactions, axes_of=own_axes, fine=asked.fine)
+    more = {frozenset(arc) for arc in arcs}
+    kinds: dict[str, Any] = {"interactions": interactions, "axes_of": own_axes, "fine": asked.fine, "more": more}
+    terms = smooth_terms(design, vocabulary, in_order, **kinds)
     scores = class_scores(asked.class_order)
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores)
     with one_blas_thread():
         start = None
         if isinstance(smooth, str | Smoothness):
             limit = Deadline(time_limit and time_limit / 2)
-            smoothness, start = _chosen(problem, smooth, deadline=limit, progress=progress)
+            constrained = {demand.feature for demand in asked.demands}
+            problem, smoothness, start = _chosen(problem, smooth, constrained, deadline=limit, progress=progress)
         else:
             _refuse_unknown(smooth, vocabulary)
-            given = {kind: smooth.get(kind, 0.0) for kind in kinds_of(terms)}
+            grids = _check_grids(smooth.get("grids", ()))
+            _refuse_unknown_pairs(grids, terms)
+            problem, _ = on_grids(problem, grids)
+            given = {kind: smooth.get(kind, 0.0) for kind in kinds_of(problem.terms)}
             share = smooth.get("centre", 0.0)
             assert not isinstance(share, Mapping)
-            smoothness = Smoothness(given, "given", 0, complete=True, centre=share)
+            smoothness = Smoothness(given, "given", 0, complete=True, centre=share, grids=grids)
         centre = smoothness.centre * naive_bayes(problem)
         problem = drawn(problem, centre)
-        how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
+        limits: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
         found, factor = smooth_fit(
-            problem, smoothness.strengths, start=None if start is None else start - centre, **how
+            problem, smoothness.strengths, start=None if start is None else start - centre, **limits
         )
-        cone, proof = cone_of(asked, terms, vocabulary, network.cut_points), None
+        cone, proof = cone_of(asked, problem.terms, vocabulary, network.cut_points), None
         if cone is not None and design.n_classes > 1:
-            bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **how)
+            bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **limits)
             found, proof = _under(found, bound), bound.proof
     shift = found.shift + centre
     if progress is not None:
@@ -371,10 +500,10 @@ def smooth_refit(
         l2=ridge,
         strength=None,
         fit=found,
-        design=replace(design, folding=None),
+        design=design,
         seconds=deadline.elapsed,
-        smoothness=smoothness,
-        problem=replace(problem, folding=None),
+        smoothness=replace(smoothness, pairs=tuple(arcs)),
+        problem=problem,
         shift=shift,
         constraints=asked,
         proof=proof,
@@ -403,22 +532,29 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
         raise ValueError(f"smooth names {unknown[0]!r}, which is not a feature")
 
 
-def _chosen(problem: SmoothProblem, smooth: str | Smoothness, **how: Any) -> tuple[Smoothness, Floats]:
-    """Return the strengths that a rule chooses, and shifts from which the fit can start.
+def _chosen(
+    problem: SmoothProblem, smooth: str | Smoothness, kept: Collection[Hashable], **how: Any
+) -> tuple[SmoothProblem, Smoothness, Floats]:
+    """Return the problem on the grids that a rule chooses, the strengths, and shifts from which the fit can start.
 
-    ``smooth`` is the name of the rule, or the strengths of similar rows. With more than `FEW_UNKNOWNS` unknowns, the
-    rule works on coarser grids of interactions. The factor and the centre of ``"auto"`` are always chosen on the
-    grids of the refit.
+    ``smooth`` is the name of the rule, or the strengths of similar rows, whose grids are taken over. With more than
+    `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre of ``"auto"``
+    are always chosen on the grids of the refit. ``kept`` are the features of pairs that have no finer grids.
     """
+    if isinstance(smooth, Smoothness):
+        problem, _ = on_grids(problem, smooth.grids)
     rule = RULES[smooth] if isinstance(smooth, str) else partial(by_similar_rows, similar=smooth)
-    few = problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS
-    if few or all(len(term.axes) < 2 for term in problem.terms):
-        smoothness, shift = rule(problem, **how)
-    else:
-        coarse, new_cells = coarser(problem)
-        smoothness, shift = rule(coarse, **how)
-        shift = shift[new_cells]
-    return (tuned(problem, smoothness, shift, **how) if smooth == "auto" else smoothness), shift
+    small, of_small = quick(problem)
+    smoothness, shift = rule(small, **how)
+    shift = shift[of_small]
+    if isinstance(smooth, Smoothness):
+        return problem, replace(smoothness, grids=smooth.grids), shift
+    if smooth == "auto":
+        smoothness = tuned(problem, smoothness, shift, **how)
+        if problem.scores is not None:
+            return problem, smoothness, shift
+        return with_finer_grids(problem, smoothness, shift, kept=kept, deadline=how["deadline"])
+    return problem, smoothness, shift
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:
@@ -445,32 +581,3 @@ def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floa
         potentials.append(Potential(potential.child, potential.features, logs))
     assert not left
     return tuple(potentials)
-
-
-def coarser(problem: SmoothProblem) -> tuple[SmoothProblem, npt.NDArray[np.int64]]:
-    """Return the problem with neighbouring groups of interactions merged, and for every old cell its new one.
-
-    A strength means the same on both grids, because penalties are integrals over intervals of length 1.
-    """
-    rows = problem.weights.sum(axis=1)
-    terms: list[SmoothTerm] = []
-    new_cells = np.empty(problem.n_cells, dtype=np.int64)
-    for place, term in enumerate(problem.terms):
-        merged = _merged(term, np.bincount(problem.cells[:, place] - term.first, rows, term.size).astype(np.float64))
-        merged = replace(merged, first=terms[-1].cells.stop if terms else 0)
-        numbers = np.arange(merged.first, merged.cells.stop).reshape(merged.shape)
-        new_cells[term.cells] = np.ravel(numbers[np.ix_(*(axis.groups for axis in merged.axes))])
-        terms.append(merged)
-    return replace(problem, terms=tuple(terms), cells=new_cells[problem.cells].astype(np.int32)), new_cells
-
-
-def _merged(term: SmoothTerm, weights: npt.NDArray[np.float64]) -> SmoothTerm:
-    """Return the term on a coarser grid, whose axes map the groups of the old grid, not states, to new groups."""
-    grid = weights.reshape(term.shape)
-    size = {0: 0, 1: term.size, 2: PAIR}.get(len(term.axes), LARGER)
-    axes = []
-    for place, axis in enumerate(term.axes):
-        others = tuple(k for k in range(len(term.axes)) if k != place)
-        own = replace(axis, groups=np.arange(axis.size))
-        axes.append(grouped_axis(own, grid.sum(axis=others), size))
-    return SmoothTerm(tuple(axes), term.first)

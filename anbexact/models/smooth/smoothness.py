@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
+import numpy.typing as npt
+from scipy.special import log_softmax, softmax
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
@@ -15,14 +16,14 @@ from anbexact.models.logit.curvature import Curvature
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.fit import SmoothProblem, smooth_fit
 from anbexact.models.smooth.modes import Factor
-from anbexact.models.smooth.terms import SmoothTerm, Strength, Strengths, grouped_axis, kinds_of
+from anbexact.models.smooth.terms import Grid, SmoothTerm, Strength, Strengths, grouped_axis, kinds_of
 from anbexact.tables.folds import Part
 
-START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
+START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0, "bending": 0.1}
 """Strengths at which the climb on the evidence starts."""
 WEAKEST = 1e-5
 """Lower bound of the strengths that the evidence chooses."""
-STRONGEST = {"slope": 1e4, "curvature": 1e3, "level": 1e4, "interaction": 1e4}
+STRONGEST = {"slope": 1e4, "curvature": 1e3, "level": 1e4, "interaction": 1e4, "bending": 1e3}
 """Upper bounds of the strengths that the evidence chooses.
 
 A shape of size 1 has a slope and a curvature of 1 to 100, so no shape is left at these strengths.
@@ -116,6 +117,10 @@ class Smoothness:
         The strengths that the evidence chose, and ``tuning``, how they were changed; None if they were chosen
         otherwise or come from a file.
     tuning : Tuning or None
+    grids : tuple of Grid, default ()
+        The pairs whose terms have finer grids.
+    pairs : tuple of pairs, default ()
+        The pairs of features that were added to those of the network.
     """
 
     strengths: dict[str, Any]
@@ -125,11 +130,14 @@ class Smoothness:
     centre: float = 0.0
     by_evidence: dict[str, Any] | None = None
     tuning: Tuning | None = None
+    grids: tuple[Grid, ...] = ()
+    pairs: tuple[tuple[Hashable, Hashable], ...] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The value of ``smooth`` that gives the same penalty: the strengths, and the centre unless it is 0."""
-        return {**self.strengths, "centre": self.centre} if self.centre else dict(self.strengths)
+        """The value of ``smooth`` that gives the same penalty: the strengths, and the centre and grids if any."""
+        centre = {"centre": self.centre} if self.centre else {}
+        return {**self.strengths, **centre, **({"grids": self.grids} if self.grids else {})}
 
 
 def by_evidence(
@@ -203,25 +211,28 @@ def by_similar_rows(
     problem: SmoothProblem,
     similar: Smoothness,
     *,
+    rounds: int = AGAIN,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> tuple[Smoothness, Floats]:
     """Return strengths for rows similar to those for which others were chosen, and shifts from which a fit can start.
 
     The climb on the evidence starts from the strengths that the evidence chose for the other rows and ends after
-    `AGAIN` rounds. The strengths of curvature of the features keep their ratios, and the tuning stays as it was.
+    ``rounds`` rounds. The strengths of curvature of the features keep their ratios, and the tuning stays as it was.
 
     Parameters
     ----------
     problem : SmoothProblem
     similar : Smoothness
         The strengths for the other rows, chosen by the evidence.
+    rounds : int
+        Maximum number of rounds.
     deadline, progress : optional
     """
     assert similar.by_evidence is not None
     assert similar.tuning is not None
     start = {**START, **similar.by_evidence}
-    chosen, shift = by_evidence(problem, start=start, rounds=AGAIN, deadline=deadline, progress=progress)
+    chosen, shift = by_evidence(problem, start=start, rounds=rounds, deadline=deadline, progress=progress)
     own, strengths = start["curvature"], dict(chosen.strengths)
     if isinstance(own, Mapping) and "curvature" in strengths:
         times = strengths["curvature"] / _common(own)
@@ -316,6 +327,11 @@ def by_evidence_and_feature(
     return replace(chosen, rule="auto"), shift
 
 
+def is_slow(problem: SmoothProblem) -> bool:
+    """Return whether there are many rows and fits are slow, so that nothing is chosen by left-out rows."""
+    return bool(problem.weights.sum() > FEW_ROWS and problem.pass_work > MOST_WORK)
+
+
 def tuned(
     problem: SmoothProblem,
     chosen: Smoothness,
@@ -341,17 +357,16 @@ def tuned(
         Where the fits start.
     deadline, progress : optional
     """
-    slow = problem.weights.sum() > FEW_ROWS and problem.pass_work > MOST_WORK
-    if slow or not chosen.strengths or not chosen.complete:
+    if is_slow(problem) or not chosen.strengths or not chosen.complete:
         return chosen
     folds = SmoothFolds(problem, shift)
     if not len(folds):
-        return _tuned(chosen, Tuning(centre=CENTRE))
+        return retuned(chosen, Tuning(centre=CENTRE))
     best, lowest = None, np.inf
     for place, factor in enumerate(sorted(FACTORS, reverse=True)):
         if progress is not None:
             progress("factor of the strengths", place / len(FACTORS))
-        tried = _Tried(folds, chosen.strengths, Tuning(factor, centre=CENTRE), deadline)
+        tried = Tried(folds, chosen.strengths, Tuning(factor, centre=CENTRE), deadline)
         if deadline is not None and deadline.passed:
             return replace(chosen, complete=False)
         lowest = min(lowest, tried.value)
@@ -366,16 +381,16 @@ def tuned(
         if rough.surpasses(best):
             best = _with_best_centre(folds, rough, deadline) if rough.tuning.centre == CENTRE else rough
     if deadline is not None and deadline.passed:
-        return replace(_tuned(chosen, replace(best.tuning, centre=CENTRE)), complete=False)
-    return _tuned(chosen, best.tuning)
+        return replace(retuned(chosen, replace(best.tuning, centre=CENTRE)), complete=False)
+    return retuned(chosen, best.tuning)
 
 
-def _tuned(chosen: Smoothness, tuning: Tuning) -> Smoothness:
+def retuned(chosen: Smoothness, tuning: Tuning) -> Smoothness:
     """Return the strengths that the evidence chose, changed by a tuning."""
     return replace(chosen, strengths=tuning.strengths(chosen.strengths), centre=tuning.centre, tuning=tuning)
 
 
-class _Tried:
+class Tried:
     """A tuning of strengths, and how they then predict left-out rows.
 
     Attributes
@@ -395,14 +410,14 @@ class _Tried:
         self._weights = folds.weights
         self.value = float(self._weights @ self.logs)
 
-    def surpasses(self, other: _Tried) -> bool:
+    def surpasses(self, other: Tried) -> bool:
         """Return whether left-out rows are predicted better by more than a standard error of the difference."""
         gains, weights = self.logs - other.logs, self._weights
         total = float(weights @ gains)
         return total > float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
 
 
-def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
+def _with_best_centre(folds: SmoothFolds, own: Tried, deadline: Deadline | None) -> Tried:
     """Return the tuning with the best share of naive Bayes to which shapes are shrunk.
 
     This is the share of ``own`` unless another one predicts left-out rows better by more than a standard error of the
@@ -410,21 +425,21 @@ def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None
     """
     found = own
     for share in MORE:
-        other = _Tried(folds, own.chosen, replace(own.tuning, centre=share), deadline)
+        other = Tried(folds, own.chosen, replace(own.tuning, centre=share), deadline)
         if other.value <= found.value or not other.surpasses(own):
             break
         found = other
     if found is own:
-        other = _Tried(folds, own.chosen, replace(own.tuning, centre=0.0), deadline)
+        other = Tried(folds, own.chosen, replace(own.tuning, centre=0.0), deadline)
         found = other if other.surpasses(own) else own
     return found
 
 
-def _without_curvature(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
+def _without_curvature(folds: SmoothFolds, own: Tried, deadline: Deadline | None) -> Tried:
     """Return the tuning without penalties on curvatures, and with the best of `SLOPES` for slopes."""
     best = None
     for slope in SLOPES:
-        tried = _Tried(folds, own.chosen, replace(own.tuning, slope=slope), deadline)
+        tried = Tried(folds, own.chosen, replace(own.tuning, slope=slope), deadline)
         if best is not None and tried.value <= best.value:
             break
         best = tried
@@ -508,6 +523,16 @@ class SmoothFolds:
         """The mean of the shifts at which the last fits of the folds ended, (cells, classes)."""
         return np.asarray(np.mean([fold.shift for fold in self._folds], axis=0))
 
+    def residuals(self) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
+        """Return the cells of the left-out rows, and their derivatives by log odds at the last fits of the folds.
+
+        The first derivatives of the log likelihood, and minus the second ones, both (rows, classes): for class c,
+        ``w_c - w p_c`` and ``w p_c (1 - p_c)``, where w is the sum of the weights w_c.
+        """
+        parts = [fold.residuals for fold in self._folds]
+        cells, first, second = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cells, first, second
+
     def logs(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> Floats:
         """Return ln P of the classes of left-out rows, in nats; the entries correspond to `weights`.
 
@@ -551,6 +576,13 @@ class _Fold:
         )
         self.shift = found.shift + centre
         return factor
+
+    @property
+    def residuals(self) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
+        """The cells of the predicted rows, and their derivatives; see :meth:`SmoothFolds.residuals`."""
+        p = softmax(self._left_out.predictors(self.shift), axis=1)
+        total = self._left_out.weights.sum(axis=1, keepdims=True)
+        return self._left_out.cells, self._left_out.weights - total * p, total * p * (1 - p)
 
     @property
     def logs(self) -> Floats:

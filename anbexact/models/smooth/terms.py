@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,15 @@ from anbexact.models.logit.potentials import Floats
 from anbexact.tables.vocabulary import Vocabulary
 
 Codes = npt.NDArray[np.int64]
-KINDS = ("slope", "curvature", "level", "interaction")
+KINDS = ("slope", "curvature", "level", "interaction", "bending")
 """Kinds of penalties: on first differences and on second differences of main effects with an order, on main effects
-without one, and on terms of several features."""
-INTERACTIONS = ("families", "pairs", "none")
+without one, and on first differences and on second differences of terms of several features."""
+INTERACTIONS = ("families", "more", "pairs", "none")
 """Choices of terms of several features.
 
-There is a term for every family and, where their grids are finer, for its pairs of child and parent; or for every
-such pair only; or for none. In the family of the class, any two of its parents are such a pair.
+There is a term for every family and, where their grids are finer, for its pairs of child and parent; or for these and
+for further pairs for which residuals ask; or for every pair of child and parent only; or for none. In the family of
+the class, any two of its parents are such a pair.
 """
 FEWEST_CELLS, GRID_CELLS = 100, 256
 """Bounds of the number of cells of a grid of three or more ordered features.
@@ -123,10 +124,18 @@ class SmoothTerm:
         Its features; none for the intercept.
     first : int
         The position of its first cell among the cells of all terms.
+    order : {1, 2}
+        Whether the roughness of an interaction is that of its first or of its second differences.
     """
 
     axes: tuple[Axis, ...]
     first: int
+    order: int = 1
+
+    @property
+    def kind(self) -> str:
+        """The kind of penalty of an interaction."""
+        return "interaction" if self.order == 1 else "bending"
 
     @property
     def features(self) -> tuple[Hashable, ...]:
@@ -154,19 +163,29 @@ class SmoothTerm:
         if len(self.axes) == 1:
             ordered = self.axes[0].ordered
             return ("level",) if ordered < 2 else ("slope", "curvature") if ordered > 2 else ("slope",)
-        return ("interaction",) if self.axes else ()
+        return (self.kind,) if self.axes else ()
 
     @cached_property
     def penalties(self) -> dict[str, Floats]:
-        """The quadratic forms of the term's roughness by kind, each of shape (cells, cells)."""
-        return {kind: np.sum(list(forms.values()), axis=0) for kind, forms in self.penalties_of_axes.items()}
+        """The quadratic forms of the term's roughness by kind, each of shape (cells, cells).
+
+        For an interaction of order 1, S is the sum of the forms of its axes: for two features it is the integral of
+        the squared gradient over a square of side 1, on which a cell has the area 1 / cells. For one of order 2, the
+        form is ``cells · S²``. Because ``-cells · S`` is the Laplacian with reflecting edges, this is the integral
+        of the squared Laplacian, the bending energy of a plate. Both have the same eigenvectors.
+        """
+        forms = {kind: np.sum(list(forms.values()), axis=0) for kind, forms in self.penalties_of_axes.items()}
+        if len(self.axes) > 1 and self.order == 2:
+            form = forms["interaction"]
+            return {"bending": self.size * form @ form}
+        return forms
 
     @cached_property
     def penalties_of_axes(self) -> dict[str, dict[Hashable, Floats]]:
-        """The quadratic forms of the term's roughness by kind and feature, each of shape (cells, cells).
+        """The quadratic forms of the term's first differences by kind and feature, each of shape (cells, cells).
 
-        For an interaction, the form of a feature has the first differences along its axis, averaged over the joint
-        groups of all other features.
+        Main effects have those of second differences, too. For an interaction, the form of a feature has the first
+        differences along its axis, averaged over the joint groups of all other features.
         """
         if not self.axes:
             return {}
@@ -194,16 +213,24 @@ class SmoothTerm:
         Parameters
         ----------
         strengths : sequence of float
-            The strength along every axis.
+            The strength along every axis. That of second differences multiplies their square along the axis; squares
+            of sums over axes have their geometric mean.
         """
         values: Any = np.zeros(1)
         for axis, strength in zip(self.axes, strengths, strict=True):
-            values = (values[:, None] + strength * axis.size / self.size * axis.modes[0]).ravel()
-        return np.asarray(values)
+            along = strength if self.order == 1 else np.sqrt(strength)
+            values = (values[:, None] + along * axis.size / self.size * axis.modes[0]).ravel()
+        return np.asarray(values if self.order == 1 else self.size * values**2)
 
     def precision(self, strengths: Strengths, ridge: float) -> Floats:
         """Return the prior precision of its cells, (cells, cells)."""
         found = ridge * np.eye(self.size)
+        if len(self.axes) > 1 and self.order == 2:
+            strength = strengths.get(self.kind, 0.0)
+            along = [strength.get(a.feature, 0.0) if isinstance(strength, Mapping) else strength for a in self.axes]
+            of_axes = self.penalties_of_axes["interaction"].values()
+            form = np.sum([np.sqrt(tau) * own for tau, own in zip(along, of_axes, strict=True)], axis=0)
+            return np.asarray(found + self.size * form @ form)
         for kind, forms in self.penalties_of_axes.items():
             strength = strengths.get(kind, 0.0)
             for feature, form in forms.items():
@@ -223,6 +250,26 @@ class SmoothTerm:
         own = [self.axes[k].feature for k in order]
         lengths = iter(grid.shape)
         return grid.reshape(*(next(lengths) if name in own else 1 for name in features), values.shape[-1])
+
+
+class Grid(NamedTuple):
+    """The grid of a pair that is finer than those of other pairs.
+
+    Attributes
+    ----------
+    first, second : Hashable
+        The features.
+    parts : int
+        Number of parts into which each ordered group of an axis is cut, as far as the intervals of the main effect
+        allow.
+    order : {1, 2}
+        The order of the differences that are penalised; see :class:`SmoothTerm`.
+    """
+
+    first: Hashable
+    second: Hashable
+    parts: int
+    order: int
 
 
 def ordered_features(
@@ -284,6 +331,7 @@ def smooth_terms(
     interactions: str = "families",
     axes_of: Mapping[Hashable, Axis] | None = None,
     fine: Collection[Hashable] = (),
+    more: Collection[frozenset[Hashable]] = (),
 ) -> tuple[SmoothTerm, ...]:
     """Return the intercept, the main effects and the interactions of the families of a design.
 
@@ -297,6 +345,8 @@ def smooth_terms(
     interactions : {"families", "pairs", "none"}, default "families"
         See `INTERACTIONS`. A family whose grid would have more than `MOST_CELLS` cells has terms of its pairs
         instead. If there would be more than `MOST_UNKNOWNS` unknowns, other families have no terms of their pairs.
+    more : collection of pairs
+        Arcs of the families that do not belong to the network: they have a term of their own, and no other term.
     """
     features = [
         name
@@ -314,12 +364,18 @@ def smooth_terms(
         for child, of_family in design.families.items()
         if len(own := tuple(name for name in of_family if name in full)) > 1 and interactions != "none"
     }
+    added = [tuple(sorted(pair, key=features.index)) for pair in more if pair <= set(full)]
+    for child, own in families.items():
+        others = tuple(name for name in own if frozenset((name, child)) not in more)
+        families[child] = others
+    families = {child: own for child, own in families.items() if len(own) > 1}
     grids = _Grids(full, weights, len(design.weights), fine)
     main: list[tuple[Axis, ...]] = [(), *((axis,) for axis in full.values())]
-    axes = main + _interactions(families, grids, families_too=interactions == "families", pairs_too=True)
+    axes = main + _interactions(families, grids, families_too=interactions in ("families", "more"), pairs_too=True)
     unknowns = (design.n_classes - 1) * sum(prod(axis.size for axis in of_term) for of_term in axes)
-    if interactions == "families" and unknowns > MOST_UNKNOWNS:
+    if interactions in ("families", "more") and unknowns > MOST_UNKNOWNS:
         axes = main + _interactions(families, grids, families_too=True, pairs_too=False)
+    axes += [grids.of(pair) for pair in added]
     terms: list[SmoothTerm] = []
     for of_term in axes:
         terms.append(SmoothTerm(of_term, terms[-1].cells.stop if terms else 0))
@@ -424,10 +480,14 @@ def strengths_text(strengths: Strengths, spread: bool = False) -> str:
     """Return strengths as one line, such as ``slope 0.5, interaction of a 3, interaction of b 2``.
 
     With ``spread``, strengths by feature are shortened to their spread: ``interaction 2 to 3 (2 features)``.
+    Grids among them are written as ``grid of a & b 4 times finer``.
     """
     shown = []
     for kind, strength in strengths.items():
-        if isinstance(strength, Mapping) and spread and len(strength) > 1:
+        if kind == "grids":
+            grids: Any = strength
+            shown += [f"grid of {first} & {second} {parts} times finer" for first, second, parts, _ in grids]
+        elif isinstance(strength, Mapping) and spread and len(strength) > 1:
             values = strength.values()
             shown.append(f"{kind} {min(values):.3g} to {max(values):.3g} ({len(strength)} features)")
         elif isinstance(strength, Mapping):
@@ -438,15 +498,22 @@ def strengths_text(strengths: Strengths, spread: bool = False) -> str:
 
 
 def read_terms(
-    described: Any, names: Sequence[Hashable], design: Design, cyclic: Collection[Hashable] = ()
+    described: Any,
+    names: Sequence[Hashable],
+    design: Design,
+    cyclic: Collection[Hashable] = (),
+    grids: Sequence[Grid] = (),
 ) -> list[SmoothTerm]:
     """Return the terms that :meth:`.SmoothRefit.to_dict` described; ``names[k]`` is the feature with number k.
+
+    Pairs that ``grids`` names have the order of differences that it gives.
 
     Raises
     ------
     ValueError
         If a term occurs twice, a feature of a term has no term of its own, or groups do not match the states.
     """
+    orders = {frozenset((names.index(grid.first), names.index(grid.second))): grid.order for grid in grids}
     terms: list[SmoothTerm] = []
     for axes in described:
         features = references([j for j, _, _ in axes], len(names))
@@ -454,7 +521,7 @@ def read_terms(
             _read_axis(names[j], ordered, groups, design, cyclic)
             for j, (_, ordered, groups) in zip(features, axes, strict=True)
         )
-        terms.append(SmoothTerm(own, terms[-1].cells.stop if terms else 0))
+        terms.append(SmoothTerm(own, terms[-1].cells.stop if terms else 0, orders.get(frozenset(features), 1)))
     sets = {frozenset(term.features) for term in terms}
     mains = {frozenset([name]) for term in terms for name in term.features}
     if not terms or len(sets) < len(terms) or not mains <= sets:

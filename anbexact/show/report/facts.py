@@ -274,6 +274,12 @@ def _print_refit(found: Facts) -> None:
         if "ordered_classes" in refit:
             order = " < ".join(map(str, refit["ordered_classes"]))
             print_wrapped(f"classes in an order share their shapes: {order}")
+        if asked := refit.get("pairs_by_residuals"):
+            shown = ", ".join(f"{first} & {second}" for first, second in asked)
+            print_wrapped(
+                "pairs added to those of the learned network, because residuals of left-out rows asked for them: "
+                f"{shown}; the certificate of the learned network does not speak of them"
+            )
         for feature, text in refit.get("constraints", {}).items():
             print(f"  {feature}: {text}")
         if "optimality_gap" in refit:

@@ -25,14 +25,14 @@ from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import Stop, fit
 from anbexact.models.logit.model import LogitModel
 from anbexact.models.smooth.fit import SmoothProblem, curvature_at, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.grids import coarser
 from anbexact.models.smooth.modes import Modes
-from anbexact.models.smooth.refit import coarser
 from anbexact.models.smooth.smoothness import (
     FOLDS,
     SmoothFolds,
     Smoothness,
+    Tried,
     Tuning,
-    _Tried,
     _with_best_centre,
     _without_curvature,
     by_cross_validation,
@@ -152,7 +152,7 @@ class TestMaximum:
     @pytest.mark.parametrize("large", [False, True])
     def test_uses_one_thread_for_linear_algebra(self, large, monkeypatch):
         """More would be slower, and wait for each other where processors are busy."""
-        monkeypatch.setattr("anbexact.models.smooth.refit.FEW_UNKNOWNS", 0 if large else 10**9)
+        monkeypatch.setattr("anbexact.models.smooth.grids.FEW_UNKNOWNS", 0 if large else 10**9)
         threads = []
 
         def watched(*args, **kwargs):
@@ -590,9 +590,7 @@ class TestCentre:
                 noise = np.tile([0.2, 0.2, -0.2, -0.2], 10) * (share != 0.25)
                 return -1.0 + gains.get(share, 0.0) + noise
 
-        assert (
-            _with_best_centre(Folds(), _Tried(Folds(), {}, Tuning(centre=0.25), None), None).tuning.centre == chosen
-        )
+        assert _with_best_centre(Folds(), Tried(Folds(), {}, Tuning(centre=0.25), None), None).tuning.centre == chosen
 
     def test_is_for_few_rows_and_quick_fits_of_the_default_rule(self, monkeypatch):
         rng = np.random.default_rng(1)
@@ -611,7 +609,7 @@ class TestCentre:
 
     def test_all_strengths_of_the_evidence_on_coarser_grids_are_multiplied(self, monkeypatch):
         X, y = load_iris()
-        monkeypatch.setattr("anbexact.models.smooth.refit.FEW_UNKNOWNS", 10)
+        monkeypatch.setattr("anbexact.models.smooth.grids.FEW_UNKNOWNS", 10)
         monkeypatch.setattr("anbexact.models.smooth.smoothness.FACTORS", (0.3,))
         network = FrozenEstimator(TANClassifier(ess=1.0).fit(X, y))
 
@@ -671,7 +669,7 @@ class TestCoarser:
         X = X[["petal_length", "petal_width"]]
         model = to_logit(TANClassifier().fit(X, y), X, intervals=8)
         fine = model.refit(X, y, smooth="evidence")
-        monkeypatch.setattr("anbexact.models.smooth.refit.FEW_UNKNOWNS", 0)
+        monkeypatch.setattr("anbexact.models.smooth.grids.FEW_UNKNOWNS", 0)
         coarse = model.refit(X, y, smooth="evidence")
         assert coarse.refitted.problem.n_cells == fine.refitted.problem.n_cells
         assert coarse.refitted.smoothness.strengths != fine.refitted.smoothness.strengths
