@@ -77,7 +77,7 @@ def score_rows(args: argparse.Namespace) -> None:
     columns: Any = _Columns(replace(card.reader, vocabulary=own, feature_names=None))
     names = names_as_text(columns, args.model)
     file = open_table(args)
-    check_table_output(args.output, file.source)
+    check_table_output(args.output, args.model, args.data)
     expected = expected_columns(columns, names, args.text)
     frame = read_frame(file, expected, None if args.keep else set(args.id) | set(",".join(args.id).split(",")))
     passed = list(map(str, frame)) if args.keep else find_columns(args.id, frame, "--id", file.source.label)

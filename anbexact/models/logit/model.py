@@ -343,7 +343,6 @@ class LogitModel(LogitPosterior, Displayed):
         rows = (reader := self.origin.reader).coded_rows(X, y, sample_weight)
         if not len(rows.weights):
             raise ValueError("there is no row without a missing feature to refit to")
-        table = merged_table(rows)
         weights = np.zeros(len(y))
         weights[rows.places] = rows.weights
         numbers = read_groups(groups, len(y), weights)
@@ -360,8 +359,7 @@ class LogitModel(LogitPosterior, Displayed):
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
             how["constraints"] = constraints
-            how["by"] = by
-            smooth_found = smooth_refit(table, self.network, smooth=strengths, effort=effort, **how)
+            smooth_found = smooth_refit(by, self.network, smooth=strengths, effort=effort, **how)
             smooth_found = smooth_found.following(teacher, rows)
             if pairs := smooth_found.smoothness.pairs:
                 joined = LogitModel(joined_network(self.network, pairs), self.origin, smooth_found.potentials)
@@ -374,7 +372,7 @@ class LogitModel(LogitPosterior, Displayed):
                 "monotone, convex, concave, cyclic and flat_beyond are conditions on smooth shapes: pass "
                 "smooth='auto', too"
             )
-        chooses = not isinstance(check_l2(l2), float)
+        table, chooses = merged_table(rows), not isinstance(check_l2(l2), float)
         how = {"l2": l2, "relearn": relearner(self.network, table) if chooses else None}
         found = refit(table, self.structure, self.network.tables, effort=effort, by=by, **how)
         if teacher is not None:

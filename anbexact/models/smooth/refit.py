@@ -59,7 +59,7 @@ from anbexact.models.smooth.terms import (
     smooth_terms,
 )
 from anbexact.models.structure import Structure
-from anbexact.tables.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable, merged_table
 from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
@@ -347,10 +347,9 @@ def check_interactions(interactions: Any) -> str:
 
 
 def smooth_refit(
-    table: DiscreteTable,
+    by: RowTargets,
     network: TableNetwork,
     *,
-    by: RowTargets | None = None,
     smooth: str | Strengths | Smoothness = "auto",
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
@@ -366,12 +365,10 @@ def smooth_refit(
 
     Parameters
     ----------
-    table : DiscreteTable
-        The rows, in the vocabulary of the network.
+    by : RowTargets
+        The rows, in the vocabulary of the network, with what they are to teach and how folds may divide them.
     network : TableNetwork
         The network; the part of its potentials that does not affect the class posterior is kept.
-    by : RowTargets, optional
-        The same rows one by one, with target probabilities and with groups that folds do not divide.
     smooth : {"auto", "evidence", "cv"} or mapping
         The rule that chooses strengths, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is
         the share of the log odds of naive Bayes to which shapes are shrunk. The strengths of a refit of similar rows,
@@ -400,7 +397,7 @@ def smooth_refit(
             f"interactions='more' finds pairs of features by left-out rows, which needs smooth='auto', not {smooth!r}"
         )
     how: dict[str, Any] = {"by": by, "ordered": ordered, "ridge": ridge, "constraints": constraints}
-    deadline = Deadline(effort.time_limit)
+    deadline, table = Deadline(effort.time_limit), merged_table(by.rows)
     first = _refit(table, network, smooth, interactions, (), effort, how)
     wanted = smooth.pairs if isinstance(smooth, Smoothness) else ()
     if interactions == "more" and isinstance(smooth, str) and first.in_time and not _keeps_pairs(first.problem):
@@ -422,7 +419,6 @@ def smooth_refit(
 
 def _without_folds(found: SmoothRefit) -> SmoothRefit:
     """Return a refit without how folds divide its rows, which is not needed any more."""
-    without = {"folding": None}
     design, problem = replace(found.design, folding=None), replace(found.problem, folding=None)
     return replace(found, design=design, problem=problem)
 
@@ -457,8 +453,7 @@ def _refit(
     ordered, ridge, constraints, by = how["ordered"], how["ridge"], how["constraints"], how["by"]
     deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
     vocabulary = network.vocabulary
-    design = make_design(table, class_families(network.structure))
-    design = design if by is None else design.taught(by)
+    design = make_design(table, class_families(network.structure)).taught(by)
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     asked = (AskedConstraints() if constraints is None else constraints).read(vocabulary, in_order)
     own_axes = asked.axes(vocabulary, in_order, network.cut_points)
