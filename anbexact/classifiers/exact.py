@@ -19,7 +19,7 @@ from anbexact.models.structure import Structure
 from anbexact.scores import BDeu, Score
 from anbexact.scores.capabilities import default_max_parents
 from anbexact.search import learn_anb, learn_gbn
-from anbexact.search.constraints import most_required_parents
+from anbexact.search.constraints import check_max_parents, most_required_parents
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import affordable_parents
 from anbexact.search.exact.shared_counts import SharedCounts
@@ -259,6 +259,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     def _sharing(
         self, table: DiscreteTable
     ) -> Callable[[DiscreteTable, Sequence[DiscreteTable]], tuple[Search, ...] | None] | None:
+        check_max_parents(self._most_parents)
         free = not self.required_edges and not self.forbidden_edges
         quick = _seconds(table) <= QUICK_SECONDS
         return self._with_shared_counts if self.structure_score == "bdeu" and free and quick else None

@@ -56,6 +56,14 @@ def _sorted_edges(parents: dict[Hashable, frozenset[Hashable]]) -> tuple[Edge, .
     return tuple((parent, child) for child in parents for parent in parents if parent in parents[child])
 
 
+def check_max_parents(max_parents: Any) -> None:
+    """Refuse a maximum number of parents that is neither None nor a whole number."""
+    if max_parents is None:
+        return
+    if isinstance(max_parents, bool) or not hasattr(max_parents, "__index__") or max_parents < 0:
+        raise ValueError(f"max_parents must be None or a whole number, 0 or more, not {max_parents!r}")
+
+
 def make_constraints(
     features: Sequence[Hashable],
     max_parents: int | None,
@@ -72,8 +80,7 @@ def make_constraints(
     """
     if max_parents is None:
         max_parents = max(len(features) - 1, 0)
-    if isinstance(max_parents, bool) or not hasattr(max_parents, "__index__") or max_parents < 0:
-        raise ValueError(f"max_parents must be None or a whole number, 0 or more, not {max_parents!r}")
+    check_max_parents(max_parents)
     must = _edges(features, required, "required")
     must_not = _edges(features, forbidden, "forbidden")
     both = set(must) & set(must_not)

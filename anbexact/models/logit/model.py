@@ -343,9 +343,10 @@ class LogitModel(LogitPosterior, Displayed):
         rows = (reader := self.origin.reader).coded_rows(X, y, sample_weight)
         if not len(rows.weights):
             raise ValueError("there is no row without a missing feature to refit to")
-        weights = np.zeros(len(y))
+        n_rows = len(np.asarray(y))
+        weights = np.zeros(n_rows)
         weights[rows.places] = rows.weights
-        numbers = read_groups(groups, len(y), weights)
+        numbers = read_groups(groups, n_rows, weights)
         by, teacher = RowTargets(rows, None, None if numbers is None else numbers[rows.places]), None
         if soft is not None:
             teacher = read_soft(soft, self.classes_.tolist(), weights)[rows.places]
