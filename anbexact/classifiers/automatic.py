@@ -66,7 +66,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
         How missing cells are treated. ``"auto"`` is ``"own_state"`` here: they are a state of their own in every
         column that has some, and no row is left out.
-    discretizer, categories, group_categories, handle_unknown, drop_identifiers, decimal : optional
+    discretizer, categories, group_categories, handle_unknown, drop_identifiers, fold_dummies, decimal : optional
         How the table is read; see :class:`~anbexact.NetworkClassifier`.
     class_weight, n_jobs, verbose : optional
         As for :class:`~anbexact.PooledClassifier`.
