@@ -455,7 +455,7 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
     code, out, _ = run(capsys, "compare", "wide.csv", "--class", "y", "--folds", "2", "--models", "NB,ANB")
     assert code == 0
     assert "note: ANB could not be learned: scoring all families of 60 features with at most 1 parent needs" in out
-    assert "The NB refitted of all rows" in out
+    assert "NB refitted, learned from all rows" in out
     assert re.search(r"\d\d weaker terms together", out)
     line = error_of(capsys, "fit", "--model", "anb", "wide.csv", "--class", "y", code=1)
     assert "scoring all families of 60 features" in line
@@ -940,7 +940,7 @@ class TestUniversal:
             "ANB universal, GaussianNB, KDE-NB use numbers as they are; the other models cut them into interval"
             in out
         )
-        assert re.search(r"The (NB|NB refitted|ANB universal) of all rows", out)
+        assert re.search(r"(NB|NB refitted|ANB universal), learned from all rows", out)
 
     def test_compare_says_how_refits_are_named(self, capsys):
         code, out, _ = run(capsys, "compare", "--help")
