@@ -29,11 +29,11 @@ models below instead. --model anb learns the augmented naive Bayes network with 
 """
 EXAMPLES = """\
   anbexact fit data.csv --class NAME
-  anbexact fit data.csv --class NAME -o model.json
+  anbexact fit data.csv --class NAME --time-budget 5 -o model.json
   anbexact fit data.xlsx --class NAME --drop id,name --text postcode
   anbexact fit data.csv --class NAME --model tan --ess 1 --missing own_state
   anbexact fit data.csv --class NAME --missing em --missing-class em
-  anbexact fit data.csv --class NAME --model anb -o network.bif
+  anbexact fit data.csv --class NAME --model anb -o model.json
   anbexact fit data.csv --class NAME --max-parents 2 --forbidden 'a->b'
   zcat data.csv.gz | anbexact fit - --class NAME --json
 """

@@ -43,7 +43,6 @@ EXAMPLES = """\
   anbexact predict model.json new.parquet --keep -o out.parquet
   anbexact predict model.json new.csv --explain --id patient -o why.csv
   anbexact predict model.json new.csv --class-prior ill=0.1,well=0.9 --cost ill=5 --reject 0.5
-  anbexact predict card.json new.csv --id patient -o scores.csv
   zcat new.csv.gz | anbexact predict model.json - > out.csv
 """
 

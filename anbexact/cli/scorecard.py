@@ -50,6 +50,7 @@ EXAMPLES = """\
   anbexact scorecard model.json --double 40 --base-score 500 --base-odds 20 -o card.sql
   anbexact scorecard data.csv --class NAME --features 6 -o card.json
   anbexact scorecard card.json -o card.html
+  anbexact predict card.json new.csv --id patient -o scores.csv
   anbexact scorecard model.json --reference ill -o card.xlsx
 """
 

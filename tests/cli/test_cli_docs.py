@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from instructions import ROOT, command_lines, command_spans, files, texts_with_commands
 
+from anbexact import AutoClassifier
 from anbexact.cli import COMMANDS, compare, main
 from anbexact.cli.fit_options import PARAMETER_NAMES
 from anbexact.cli.messages import OPTIONS
@@ -53,6 +54,12 @@ NOT_RUN = {
 """Commands that are only parsed, with the reason."""
 QUICK = {"docs/guides/large-tables.md", "docs/guides/logit.md", "examples/rest_scorer.py"}
 """Texts whose commands take less than a second."""
+
+
+@pytest.fixture(autouse=True)
+def short_budget(monkeypatch):
+    """Let commands without ``--model`` learn for a second, not for half a minute."""
+    monkeypatch.setattr(AutoClassifier, "_seconds", 1.0)
 
 
 def column(name, y, classes, rng):
