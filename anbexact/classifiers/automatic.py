@@ -19,13 +19,10 @@ from anbexact.tables.table import Weights
 
 BUDGET = 30.0
 """Default time of a fit, in seconds."""
-
-
 LEARNING = 0.9
 """Share of the budget after which learning ends; models are then weighted, and their common states are found."""
 ROWS_FOR_ONE_FOLD = 1_500
 """Number of rows from which on a third of them, held out once, is enough to weight the models."""
-
 TOLERANCE = 1e-3
 """How much the loss on held-out rows may rise, in nats per row, for a pool of fewer models."""
 

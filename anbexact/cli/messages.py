@@ -47,6 +47,10 @@ OPTIONS = {
 SENTENCES = (
     (r"drop_identifiers=False", "--keep-identifiers"),
     (r"fold_dummies=False", "--keep-dummies"),
+    (
+        r"this model has no counts of rows: pass X",
+        "this model has no counts of rows: pass the table instead, with --class",
+    ),
     (r"; if it is a quantity, convert it with pandas.to_numeric", ""),
     (r"; make these cells missing to", "; leave these cells empty to"),
     (r"convert it with pandas.to_datetime and format=.*?'(?= or |[;)]|$)( or '.*?')?", "write dates as 2024-01-31"),

@@ -52,7 +52,7 @@ EXAMPLES = """\
   anbexact report model.json data.csv --markdown > model.md
   anbexact report model.json data.csv --cost ill=10,well=1 --reject 0.5
   anbexact report model.json data.csv --no-validation --json
-  anbexact report model.json data.csv --by postcode
+  anbexact report model.json data.csv --by age
   anbexact report model.json data.csv --card --use "Triage by nurses of this clinic." -o card.md
 """
 

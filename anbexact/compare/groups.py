@@ -10,6 +10,7 @@ import pandas as pd
 
 from anbexact._runtime.arrays import Bools, Floats
 from anbexact.compare.curves import NORMAL_95, wilson_interval
+from anbexact.tables.labels import declared_order
 from anbexact.tables.table import check_weights
 
 RATES = ("share", "selected", "true_positive_rate", "false_positive_rate", "precision", "accuracy")
@@ -32,7 +33,8 @@ def group_metrics(
     probability : (rows,) array
         Predicted probabilities of ``label``; best for rows that the model was not fitted to.
     group : (rows,) array
-        The group of every row, such as its sex; the group need not be a feature. Missing ones form a group.
+        The group of every row, such as its sex; the group need not be a feature. Missing ones form a group. Groups
+        are sorted, those of an ordered categorical column in its order.
     label : class label
         The class whose prediction is the selection.
     selected : (rows,) array of bool, optional
@@ -81,6 +83,7 @@ def group_metrics(
     """
     p = np.asarray(probability, dtype=np.float64)
     event = np.asarray(pd.Series(y, dtype=object) == label, dtype=np.bool_)
+    ordered = declared_order(group) or []
     groups = pd.Series(np.asarray(group, dtype=object))
     taken = p > 0.5 if selected is None else np.asarray(selected, dtype=np.bool_)
     for name, values in (("probability", p), ("group", groups), ("selected", taken)):
@@ -95,7 +98,8 @@ def group_metrics(
             f"the rows are in {len(names):,} groups, more than {MOST_GROUPS}: choose a column of few values, or cut "
             "this one into intervals first"
         )
-    order = sorted(range(len(names)), key=lambda k: (str(type(names[k])), names[k]))
+    place = {name: k for k, name in enumerate(ordered)}
+    order = sorted(range(len(names)), key=lambda k: (place.get(names[k], 0), str(type(names[k])), names[k]))
     parts = [(names[k], codes == k) for k in order]
     if (codes < 0).any():
         parts.append((NO_GROUP, codes < 0))

@@ -218,8 +218,8 @@ def report(
         The cost (or utility) of leaving the decision about a row to somebody else.
     by : feature, list of features, or mapping of name to (rows,) array, optional
         Groups of rows, such as their sex, for a section on predictions by group: selection, error rates and
-        calibration (:func:`anbexact.compare.group_metrics`). The groups are the states of a feature, or the values of
-        any other column in a mapping.
+        calibration (:func:`anbexact.compare.group_metrics`). The groups are the states of a feature, more than
+        six intervals joined into quarters of the rows, or the values of any other column in a mapping.
 
     Returns
     -------

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from anbexact.show.report.document import markdown_text
-from anbexact.tables.cuts import cut_texts, interval_names
+from anbexact.tables.cuts import Cuts, cut_texts, interval_names
+from anbexact.tables.frames.quantities import Quantity
 
 _INTERVAL = re.compile(r"(?P<within> in )?(?P<name>\([^()\[\]<>\n]{1,90}?, [^()\[\]<>\n]{1,90}?(?:\\?\]|\)))")
 """What may be the name of an interval, also in Markdown, where the bracket has a backslash."""
@@ -21,13 +22,15 @@ def spoken_intervals(models: Iterable[Any]) -> dict[str, str]:
     for model in models:
         for feature, cuts in model.cut_points.items():
             quantity = model.vocabulary.quantities.get(feature)
-            texts = cut_texts(cuts, quantity)
-            if not texts:
-                continue
-            between = [f"{low} to {high}" for low, high in pairwise(texts)]
-            names = interval_names(cuts, quantity)
-            spoken |= dict(zip(names, [f"≤ {texts[0]}", *between, f"> {texts[-1]}"], strict=True))
+            if len(cuts):
+                spoken |= dict(zip(interval_names(cuts, quantity), in_words(cuts, quantity), strict=True))
     return spoken
+
+
+def in_words(cuts: Cuts, quantity: Quantity | None) -> list[str]:
+    """Return what the intervals between cut points, of which there is one or more, are called in a report."""
+    texts = cut_texts(cuts, quantity)
+    return [f"≤ {texts[0]}", *(f"{low} to {high}" for low, high in pairwise(texts)), f"> {texts[-1]}"]
 
 
 def with_spoken_intervals(text: str, spoken: Mapping[str, str], *, markdown: bool = False) -> str:

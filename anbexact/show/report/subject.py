@@ -21,10 +21,14 @@ from anbexact.models.network.explanation_terms import Grounds
 from anbexact.models.network.network import Network
 from anbexact.models.structure import Structure
 from anbexact.show.report.facts import Facts, facts_of
+from anbexact.show.report.plain_intervals import in_words
 from anbexact.tables.frames.dummies import folded_frame
 from anbexact.tables.labels import read_labels
 from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+MOST_INTERVALS, QUARTERS = 6, 4
+"""Most intervals of a feature that are groups of their own, and into how many groups more intervals are joined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,9 @@ class Subject:
         Parameters
         ----------
         by : name, sequence of names, or mapping of name to values
-            Features, whose states are the groups; or values of other columns for the rows that were passed.
+            Features, whose states are the groups; or values of other columns for the rows that were passed. If a
+            feature is cut into more than `MOST_INTERVALS` intervals, neighbours are joined into `QUARTERS` groups of
+            about equal weight.
 
         Raises
         ------
@@ -112,10 +118,19 @@ class Subject:
             raise ValueError(f"by has {len(known):,} values of {name!r} for {len(self.X) + self.n_left_out:,} rows")
         return known[self.places]
 
-    def _states(self, name: Any) -> Any:
-        states = np.array([*map(str, self.vocabulary.states[name]), None], dtype=object)
+    def _states(self, name: Any) -> pd.Categorical:
         codes = self.codes[self.vocabulary.features.index(name)]
-        return states[np.where(codes < 0, -1, codes)]
+        states, group = [*map(str, self.vocabulary.states[name])], np.arange(self.vocabulary.arity(name))
+        cuts = self.classifier.cut_points_.get(name, ())
+        n = len(cuts) + 1
+        if n > MOST_INTERVALS:
+            known = (codes >= 0) & (codes < n)
+            below = np.cumsum(np.bincount(codes[known], self.weights[known], n))
+            wanted = np.arange(1, QUARTERS) / QUARTERS * below[-1]
+            chosen = np.unique(np.abs(below[:-1, None] - wanted).argmin(axis=0))
+            states[:n] = in_words(cuts[chosen], self.vocabulary.quantities.get(name))
+            group = np.append(np.searchsorted(chosen, np.arange(n)), len(chosen) + np.arange(1, len(group) - n + 1))
+        return pd.Categorical.from_codes(np.append(group, -1)[np.maximum(codes, -1)], states, ordered=True)
 
     @property
     def name(self) -> str:

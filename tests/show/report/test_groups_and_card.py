@@ -1,11 +1,13 @@
 """Reports by group, and model cards."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
 from pages import Page
 
-from anbexact import NaiveBayesClassifier, RefittedClassifier, TANClassifier
+from anbexact import AdditiveClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.compare import group_metrics
 from anbexact.report import model_card, report
 
@@ -33,6 +35,27 @@ def test_groups_of_a_feature_and_of_another_column():
         report(classifier, X[["a", "b"]], y, folds=None, by="sex")
     with pytest.raises(ValueError, match="by has 3 values of 'sex' for 200 rows"):
         report(classifier, X[["a", "b"]], y, folds=None, by={"sex": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(200) % 3 + 0.5])
+def test_many_intervals_are_joined_into_quarters_in_their_order(weights):
+    X, y = rows()
+    X = X.assign(age=np.random.default_rng(1).normal(100, 30, 200).round(1))
+    X.loc[:19, "age"] = np.nan
+    classifier = AdditiveClassifier(NaiveBayesClassifier(ess=1.0, handle_missing="own_state"), smooth=1.0).fit(X, y)
+    assert len(classifier.cut_points_["age"]) > 10
+    found = report(classifier, X, y, sample_weight=weights, folds=None, by="age").to_dict()["groups"]["age: well"]
+    lowest, *between, highest, missing, every = (of["group"] for of in found)
+    assert (missing, every) == ("(missing)", "(all rows)")
+    ends = [float(text.split()[-1]) for text in (lowest, *between)]
+    assert lowest.startswith("≤ ")
+    assert between == [f"{low:g} to {high:g}" for low, high in pairwise(ends)]
+    assert highest == f"> {ends[-1]:g}"
+    weight = np.ones(200) if weights is None else weights
+    group = np.searchsorted(ends, X["age"].dropna())
+    expected = np.bincount(group, weight[X["age"].notna()])
+    assert [of["weight"] for of in found[:4]] == pytest.approx(expected)
+    assert np.abs(expected / expected.sum() - 0.25).max() < 0.05
 
 
 def test_held_out_predictions_meet_their_groups():

@@ -65,7 +65,7 @@ def groups_section(subject: Subject, validation: Validation | None, by: Mapping[
     known = [label for label in subject.classes if label in classes]
     labels = known[1:] if len(known) == 2 else known[:MOST_CLASSES]
     for name, values in by.items():
-        group = pd.Series(np.asarray(values, dtype=object))[places].to_numpy()
+        group = pd.Series(values).iloc[places]
         for label in labels:
             k = classes.index(label)
             names = np.array(classes, dtype=object)
@@ -118,7 +118,7 @@ def _with_interval(row: pd.Series[Any], key: str) -> str:
 
 def _chart(event: Any, p: Any, group: Any, weights: Any, title: str) -> Chart | None:
     """Return calibration curves of the groups with enough rows; None if there is none."""
-    names = pd.Series(group).fillna(NO_GROUP).astype(str)
+    names = pd.Series(group).astype(object).fillna(NO_GROUP).astype(str)
     large = [name for name, n in names.value_counts().items() if n >= FEW_ROWS][:MOST_CURVES]
     lines = []
     for name in large:
