@@ -118,7 +118,7 @@ class Subject:
             raise ValueError(f"by has {len(known):,} values of {name!r} for {len(self.X) + self.n_left_out:,} rows")
         return known[self.places]
 
-    def _states(self, name: Any) -> pd.Categorical:
+    def _states(self, name: Any) -> Any:
         codes = self.codes[self.vocabulary.features.index(name)]
         states, group = [*map(str, self.vocabulary.states[name])], np.arange(self.vocabulary.arity(name))
         cuts = self.classifier.cut_points_.get(name, ())
@@ -130,7 +130,8 @@ class Subject:
             chosen = np.unique(np.abs(below[:-1, None] - wanted).argmin(axis=0))
             states[:n] = in_words(cuts[chosen], self.vocabulary.quantities.get(name))
             group = np.append(np.searchsorted(chosen, np.arange(n)), len(chosen) + np.arange(1, len(group) - n + 1))
-        return pd.Categorical.from_codes(np.append(group, -1)[np.maximum(codes, -1)], states, ordered=True)
+        group = np.append(group, -1)[np.maximum(codes, -1)]
+        return pd.Categorical.from_codes(group, dtype=pd.CategoricalDtype(states, ordered=True))
 
     @property
     def name(self) -> str:
