@@ -26,7 +26,7 @@ from anbexact.cli import main
 from benchmarks.harness.places import ROOT
 from benchmarks.harness.store import Row
 from benchmarks.harness.tables import generated
-from benchmarks.robustness.trials import SECONDS, forked, together
+from benchmarks.robustness.trials import WAITS, forked, together
 from benchmarks.robustness.writers import prepare, table
 
 SUMS = """
@@ -163,7 +163,7 @@ def read_only(name: str, _share: int, _n: int) -> list[Row]:
         command = [sys.executable, "-m", "anbexact", "fit", "rows.csv", "--class", "monk", "--model", "nb"]
         for where in ("the first time", "the second time"):
             done = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=WAITS, check=False
             )
             hints, saved = done.stderr.count("NUMBA_CACHE_DIR"), len(list(kept.rglob("*.nbc")))
             good = done.returncode == 0 and (hints, saved > 0) == (
