@@ -27,7 +27,7 @@ from benchmarks.harness.places import ROOT
 from benchmarks.harness.store import Row
 from benchmarks.harness.tables import generated
 from benchmarks.robustness.trials import WAITS, forked, together
-from benchmarks.robustness.writers import prepare, table
+from benchmarks.robustness.writers import UNLIMITED, prepare, table
 
 SUMS = """
 def total(values):
@@ -191,7 +191,7 @@ def streamed(name: str, _share: int, _n: int) -> list[Row]:
         TANClassifier(ess=1.0, n_jobs=1).fit(X, y).save(folder / "model.json")
         commands = {
             "fit": ("rows.csv", "--class", "monk", "--model", "tan", "--ess", "1"),
-            "compare": ("rows.csv", "--class", "monk", "--models", "NB", "--folds", "2"),
+            "compare": ("rows.csv", "--class", "monk", "--models", "NB", "--folds", "2", *UNLIMITED),
             "predict": ("model.json", "rows.csv", "--proba"),
             "report": ("model.json", "rows.csv", "--no-validation", "--markdown"),
             "sample": ("model.json", "--rows", "5"),
