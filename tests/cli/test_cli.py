@@ -354,6 +354,7 @@ def test_compare_says_if_no_model_ended_in_time(capsys, options):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_members")
 def test_compare_on_the_embedded_table(capsys):
     code, out, err = run(capsys, "compare", "--time-limit", "none")
     assert (code, err) == (0, "")
