@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Protocol, Self
 
@@ -21,6 +20,7 @@ from anbexact._kernels.posterior import (
     incomplete_rows,
 )
 from anbexact._runtime.arrays import Integers
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.network.elimination import Elimination, make_net
