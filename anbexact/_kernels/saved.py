@@ -14,12 +14,15 @@ import mmap
 import os
 import pickle
 import re
+import signal
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numba
@@ -69,7 +72,10 @@ class SavedKernel:
         if DIGEST(content[size:]).digest() != content[:size]:
             return None
         origin, code = pickle.loads(content[size:])
-        return self._form.rebuild(target_context, pickle.loads(code)) if origin == self._origin(key) else None
+        if origin != self._origin(key):
+            return None
+        with _later_interrupts():
+            return self._form.rebuild(target_context, pickle.loads(code))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the code of a signature in one step; the kernel works even if that fails."""
@@ -95,6 +101,27 @@ class SavedKernel:
     def _origin(self, key: tuple[Any, Any]) -> tuple[Any, ...]:
         """Return all that the code of a signature follows from."""
         return numba.__version__, self._stamp, _imported_sources(self._module), key
+
+
+@contextmanager
+def _later_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block, where this is the main thread and a function handles it.
+
+    While LLVM loads code, it calls functions of llvmlite. What is raised in these is lost, and LLVM then goes on
+    without the code that it asked for, which may end the process.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *given: came.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(*came[0])
 
 
 def _require_memory() -> None:
