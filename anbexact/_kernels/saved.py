@@ -62,8 +62,11 @@ class SavedKernel:
             If the process may not allocate what either of them needs.
         """
         _require_memory()
-        target_context.refresh()
-        key = sig, target_context.codegen().magic_tuple()
+        with _later_interrupts():
+            target_context.refresh()
+            return self._load((sig, target_context.codegen().magic_tuple()), target_context)
+
+    def _load(self, key: tuple[Any, Any], target_context: Any) -> Any:
         try:
             content = self._path(key).read_bytes()
         except OSError:
@@ -72,10 +75,7 @@ class SavedKernel:
         if DIGEST(content[size:]).digest() != content[:size]:
             return None
         origin, code = pickle.loads(content[size:])
-        if origin != self._origin(key):
-            return None
-        with _later_interrupts():
-            return self._form.rebuild(target_context, pickle.loads(code))
+        return self._form.rebuild(target_context, pickle.loads(code)) if origin == self._origin(key) else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the code of a signature in one step; the kernel works even if that fails."""
@@ -107,8 +107,8 @@ class SavedKernel:
 def _later_interrupts() -> Iterator[None]:
     """Let Ctrl-C wait for the end of the block, where this is the main thread and a function handles it.
 
-    While LLVM loads code, it calls functions of llvmlite. What is raised in these is lost, and LLVM then goes on
-    without the code that it asked for, which may end the process.
+    While LLVM loads code, or compiles what all kernels need, it calls functions of llvmlite. What is raised in these
+    is lost, and LLVM then goes on without the code that it asked for, which may end the process.
     """
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
