@@ -139,12 +139,14 @@ class SmoothRefit(Refit):
     @cached_property
     def curvature(self) -> Curvature:
         """Minus the Hessian of the penalised log likelihood at the fit."""
-        return smooth_curvature(self.problem, self.smoothness.strengths, self.fit.shift)
+        with one_blas_thread():
+            return smooth_curvature(self.problem, self.smoothness.strengths, self.fit.shift)
 
     @cached_property
     def effective_degrees(self) -> tuple[float, ...]:
         """The effective degrees of freedom of every term."""
-        return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
+        with one_blas_thread():
+            return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
     def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the strengths, and a function for the effective degrees of freedom, which can take long."""
