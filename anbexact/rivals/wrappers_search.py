@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline, check_limit
@@ -100,15 +100,16 @@ class LeaveOneOutClimb:
         families, value = start, self.value(start)
         while True:
             found, best = None, value + LEAST_GAIN * abs(value)
+            sums = self._sums(families)
             for candidate in filter(self._fits, steps(features, families)):
                 if self.deadline.passed:
                     break
-                its_value = self.value(candidate)
+                its_value = self._value(*self._after(sums, families, candidate))
                 if its_value > best + (0.0 if found is None else LEAST_GAIN * abs(best)):
                     found, best = candidate, its_value
             if found is None:
                 return families, value
-            families, value = found, best
+            families, value = found, self.value(found)
 
     def _fits(self, families: Families) -> bool:
         """Whether no table has too many cells."""
@@ -120,16 +121,34 @@ class LeaveOneOutClimb:
 
     def value(self, families: Mapping[Hashable, tuple[Hashable, ...]]) -> float:
         """Return Σ ln P₋(c | x) over the rows, each predicted by the counts of the others; nats, total."""
-        table, class_name = self.table, class_of(self.table)
-        classes, rows = table.column(class_name).astype(np.int64), np.arange(len(table.weights))
-        logs = np.zeros((len(rows), table.vocabulary.arity(class_name)))
-        own = np.zeros(len(rows))
-        for child, parents in ((class_name, ()), *families.items()):
-            state, of_state, lowered = self._family(child, parents)
-            logs += of_state[state]
-            own += lowered[state, classes]
-        logs[rows, classes] = own
-        return float(table.weights @ (own - logsumexp(logs, axis=1)))
+        return self._value(*self._sums(families))
+
+    def _value(self, logs: Floats, own: Floats) -> float:
+        """Return the value for what :meth:`_sums` returns."""
+        logs[np.arange(len(own)), self._classes] = own
+        highest = logs.max(axis=1)  # scipy's logsumexp takes ten times as long for a few hundred rows
+        return float(self.table.weights @ (own - highest - np.log(np.exp(logs - highest[:, None]).sum(axis=1))))
+
+    def _sums(self, families: Mapping[Hashable, tuple[Hashable, ...]]) -> tuple[Floats, Floats]:
+        """Return ln P(c, x) by row and class, and of each row's own class from the counts of the other rows."""
+        logs = np.zeros((len(self._classes), self.table.vocabulary.arity(class_of(self.table))))
+        own = np.zeros(len(logs))
+        return self._after((logs, own), {}, {class_of(self.table): (), **families})
+
+    def _after(self, sums: tuple[Floats, Floats], before: Families, families: Families) -> tuple[Floats, Floats]:
+        """Return the sums for families from the sums for those before: what differs is taken away and added."""
+        logs, own = sums[0].copy(), sums[1].copy()
+        for sign, of_these, others in ((-1, before, families), (1, families, before)):
+            for child, parents in of_these.items():
+                if others.get(child) != parents:
+                    state, of_state, lowered = self._family(child, parents)
+                    logs += sign * of_state[state]
+                    own += sign * lowered[state, self._classes]
+        return logs, own
+
+    @cached_property
+    def _classes(self) -> npt.NDArray[np.int64]:
+        return self.table.column(class_of(self.table)).astype(np.int64)
 
     def _family(self, child: Hashable, parents: tuple[Hashable, ...]) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
         """Return the joint state of every row, and ln θ by joint state and class, with all rows and with one less."""
