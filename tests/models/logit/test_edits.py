@@ -363,7 +363,11 @@ def test_a_refit_after_the_removal_of_an_arc_has_no_such_arc(name):
     parents = {"class": (), **{n: tuple(p for p in classifier.structure_.parents[n]) for n in X}}
     parents[child] = tuple(name for name in parents[child] if name != parent)
     fixed = FixedStructureClassifier(parents, ess=1.0, n_jobs=1)
-    expected = RefittedClassifier(fixed, l2=1.0) if name == "refit" else AdditiveClassifier(fixed, intervals=5, smooth=1.0)
+    others = {
+        "refit": RefittedClassifier(fixed, l2=1.0),
+        "smooth": AdditiveClassifier(fixed, intervals=5, smooth=1.0),
+    }
+    expected = others[name]
     assert again.predict_proba(X) == pytest.approx(expected.fit(X, y).predict_proba(X), abs=1e-6)
     assert (parent, child) not in again.structure.feature_edges
     assert again.edits == ()
