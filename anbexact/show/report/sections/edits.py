@@ -28,6 +28,8 @@ def edits_section(subject: Subject) -> Section | None:
         "Predictions, explanations and shapes in this report are those of the changed model. A cross-validation "
         "learns the model again, without changes by hand."
     )
+    if "constraints" in subject.facts.get("refit", {}):
+        text += " The conditions on shapes hold for what was fitted; a change of a shape by hand may break them."
     note = (
         "Log losses are in nats per row, each before and after one edit. The standard error is that of their "
         "difference over rows. Training rows are those that the model was fitted to, so changes tend to look "
