@@ -12,6 +12,7 @@ from real_parts import PARTS, part_of, summary
 from threadpoolctl import threadpool_limits
 from tiers import EXAMPLES, register_profiles, thinned
 
+from anbexact import AutoClassifier
 from anbexact._runtime.memory import share_of_machine
 
 
@@ -104,6 +105,13 @@ def pytest_terminal_summary(terminalreporter, config):
     terminalreporter.write("\n".join([*lines, ""]))
     if (path := config.getoption("real_table")) is not None:
         Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+@pytest.fixture
+def few_members(monkeypatch):
+    """Let AutoClassifier learn every other of its models: whole comparisons then take seconds, not minutes."""
+    chosen = AutoClassifier._automatic
+    monkeypatch.setattr(AutoClassifier, "_automatic", staticmethod(lambda *size, **how: chosen(*size, **how)[::2]))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -343,6 +343,7 @@ def test_predict_numbered_columns(capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_members")
 def test_compare_on_the_embedded_table(capsys):
     code, out, err = run(capsys, "compare", "--time-limit", "none")
     assert (code, err) == (0, "")

@@ -611,6 +611,7 @@ def test_any_container():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_members")
 def test_mixed_table_with_missing_and_rare_cells():
     """Missing cells, states that only one fold has, booleans, dates: no model may fail."""
     X, y = load_anes96()

@@ -30,9 +30,9 @@ interactions; up to the second, only a smooth TAN has them, and only if columns 
 have main effects only."""
 INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""
-FEW_VALUES, FEW_INTERVALS = 300, 8
+FEW_VALUES, FEW_INTERVALS, FEWEST_INTERVALS = 300, 8, 4
 """Of the quick first member of a pool that is learned in a given time: most values of a column without groups, and
-the number of intervals of a smooth column."""
+the numbers of intervals of a smooth column, the second if there are more columns than rows."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with five
 parents (and hierarchical tables, which need fewer rows)."""
@@ -93,7 +93,7 @@ def members_in_time(
     The first is naive Bayes with smooth shapes of a single strength, on few intervals, and without groups of values
     where a column has up to `FEW_VALUES` of them. It is learned in seconds. Where rows are few for their columns or
     classes, it predicts better than shapes with a strength for each column; if there are more columns than rows, it
-    is the only member. Then come the members of :func:`automatic_members`, with a smooth TAN of any size, and after
+    is the only member, on still fewer intervals. Then come the members of :func:`automatic_members`, with a smooth TAN of any size, and after
     it, where features are not too many, a kDB with smooth shapes of a single strength, for interactions of three.
 
     Unless ``handle_missing`` says otherwise, a missing cell is a state of its own in every column that has some, so
@@ -104,9 +104,10 @@ def members_in_time(
     own = dict(settings)
     if isinstance(own.get("group_categories"), str):
         own["group_categories"] = FEW_VALUES
-    members = [_of_one_strength("NB", NaiveBayesClassifier(**own))]
+    bayes = NaiveBayesClassifier(**own)
     if n_features > n_rows:
-        return members
+        return [_of_one_strength("NB", bayes, FEWEST_INTERVALS)]
+    members = [_of_one_strength("NB", bayes)]
     others = {member.name: member for member in automatic_members(n_features, n_classes, n_rows, settings, cut=cut)}
     members.append(others.pop("NB smooth"))
     members.append(others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings)))))
@@ -115,9 +116,9 @@ def members_in_time(
     return [*members, *others.values()]
 
 
-def _of_one_strength(name: str, network: NetworkClassifier) -> Member:
+def _of_one_strength(name: str, network: NetworkClassifier, intervals: int = FEW_INTERVALS) -> Member:
     """Return a network with smooth shapes on few intervals, all of the strength that predicts left-out rows best."""
-    return Member(f"{name} smooth, one strength", AdditiveClassifier(network, smooth="cv", intervals=FEW_INTERVALS))
+    return Member(f"{name} smooth, one strength", AdditiveClassifier(network, smooth="cv", intervals=intervals))
 
 
 def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
