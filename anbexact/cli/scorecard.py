@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> None:
         if is_model(args.data):
             source, classifier = args.data, read_model(args.data, args.class_name)
         elif args.rows is not None:
-            raise InputError(f"--rows goes with a classifier, and {args.data} is a table: it has the rows")
+            raise InputError(f"--rows applies to a classifier, and {args.data} is a table, which has the rows")
         else:
             classifier, source = _learned(args)
         card = _card(args, classifier, *(() if args.rows is None else _rows(args, classifier)))

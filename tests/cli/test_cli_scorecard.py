@@ -90,7 +90,7 @@ REFUSED = [
     ("scorecard model.json -o card.docx", "cannot infer the format"),
     ("scorecard model.json --reference maybe", "--reference maybe: the classes are no, yes"),
     ("scorecard model.json --max-points 3", "points of least loss need rows: pass the training table with --rows"),
-    ("scorecard rows.csv --class is_monk --rows rows.csv", "--rows goes with a classifier, and rows.csv is a table"),
+    ("scorecard rows.csv --class is_monk --rows rows.csv", "--rows applies to a classifier, and rows.csv is a table"),
     ("scorecard model.json --rows none.csv", "none.csv"),
 ]
 
