@@ -63,6 +63,7 @@ from anbexact.tables.training import TrainingColumns
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from anbexact.classifiers.refitted import RefittedClassifier
     from anbexact.models.em.record import EMRecord
 
 SHARED = tuple(signature(NetworkParameters).parameters)
@@ -534,6 +535,35 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
             network = refined_network(network, columns, check_intervals(intervals))
             origin = replace(origin.classifier_of(network).origin(), learned=self.model_)
         return LogitModel(network, origin, network_potentials(network.tables, network.structure))
+
+    def with_logit(self, model: LogitModel) -> RefittedClassifier:
+        """Return the network with a logistic regression that was changed by hand, as a classifier that can be saved.
+
+        Its predictions, explanations, exports and reports are those of the model, and files keep its ``edits``. Its
+        ``fit`` learns the network anew, without them and without a refit.
+
+        Parameters
+        ----------
+        model : LogitModel
+            :meth:`to_logit` of this classifier, without ``intervals``, after
+            :meth:`~anbexact.adapters.LogitModel.change_shape`, :meth:`~anbexact.adapters.LogitModel.remove_arc` or
+            :meth:`~anbexact.adapters.LogitModel.add_arc`.
+
+        Raises
+        ------
+        ValueError
+            If the model is another one.
+        """
+        from anbexact.classifiers.refitted import RefittedClassifier
+
+        check_is_fitted(self)
+        same = model.origin.learned is self.model_ and model.vocabulary == self.model_.discrete_vocabulary
+        if not same or model.refitted is not None or model.given:
+            raise ValueError(
+                "the model must be an edited to_logit() of this classifier, without intervals, refit or given "
+                "coefficients"
+            )
+        return RefittedClassifier(clone(self), l2=None).set_refitted(self, model)
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -41,7 +41,7 @@ class RefittedParameters(TimeLimitParameters):
     """Which network is learned first, and how it is refitted."""
 
     estimator: Any = field(default=None, kw_only=False)
-    l2: float | str = "auto"
+    l2: float | str | None = "auto"
     max_iter: int = 500
     soft_weight: float = 1.0
 
@@ -63,10 +63,11 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         (see the guide "Logistic regression"), its search is exact and fast for any number of features, and it always
         has a ``network_``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted
         as it is.
-    l2 : float or "auto", default "auto"
+    l2 : float, "auto" or None, default "auto"
         Precision of the Gaussian prior around the network's tables. ``"auto"``: the value that predicts held-out rows
         best in cross-validation within the training rows. 0: no prior; the likelihood then has no finite maximum if
-        the classes are separable.
+        the classes are separable. None: no refit, so that ``logit_`` has the posterior of the network; this is how
+        a network that was changed by hand is kept (:meth:`NetworkClassifier.with_logit`).
     max_iter : int, default 500
         Maximum number of iterations of the refit.
     soft_weight : float, default 1.0
@@ -171,7 +172,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
-        check_l2(self.l2)
+        if self.l2 is not None:
+            check_l2(self.l2)
         check_max_iter(self.max_iter)
         check_soft_weight(self.soft_weight)
         check_limit("time_limit", self.time_limit)
@@ -243,6 +245,12 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
         ``rows`` are further arguments of ``fit`` about the rows.
         """
+        if self.l2 is None:
+            if rows.get("soft") is not None:
+                raise ValueError(
+                    "soft targets are for a refit, which l2=None leaves out: give l2 a number, or 'auto'"
+                )
+            return network.to_logit()
         return refitted_model(
             network,
             X,
@@ -294,15 +302,16 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         Parameters
         ----------
         model : LogitModel
-            :attr:`logit_` after :meth:`~anbexact.adapters.LogitModel.change_shape` or
-            :meth:`~anbexact.adapters.LogitModel.remove_arc`.
+            :attr:`logit_` after :meth:`~anbexact.adapters.LogitModel.change_shape`,
+            :meth:`~anbexact.adapters.LogitModel.remove_arc` or :meth:`~anbexact.adapters.LogitModel.add_arc`.
 
         Raises
         ------
         ValueError
             If the model does not come from the refit of this classifier.
         """
-        if model.refitted is None or model.refitted is not self.to_logit().refitted:
+        own = self.to_logit()
+        if model.origin is not own.origin or not (model.learned_again or model.refitted is own.refitted):
             raise ValueError("the model must be an edited logit_ of this classifier")
         found: Self = clone(self).set_refitted(self.estimator_, model)
         return found

@@ -49,8 +49,9 @@ SENTENCES = (
     (r"fold_dummies=False", "--keep-dummies"),
     (
         r"this model has no counts of rows: pass X",
-        "this model has no counts of rows: pass the table instead, with --class",
+        "this model has no counts of rows: pass them with --rows",
     ),
+    (r"need rows: pass X, or a refit, which has its rows", "need rows: pass the training table with --rows"),
     (r"; if it is a quantity, convert it with pandas.to_numeric", ""),
     (r"; make these cells missing to", "; leave these cells empty to"),
     (r"convert it with pandas.to_datetime and format=.*?'(?= or |[;)]|$)( or '.*?')?", "write dates as 2024-01-31"),

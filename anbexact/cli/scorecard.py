@@ -7,15 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anbexact.cli.messages import InputError, ProgressLine, note
+from anbexact.cli.model_columns import check_columns, expected_columns, features_of, names_as_text
 from anbexact.cli.models import is_network, read_model
 from anbexact.cli.options import DATA_HELP, add_choosing, add_reading, add_weights, weighted_by
 from anbexact.cli.parsers import CommandParser
+from anbexact.cli.row_counts import repeat_rows
 from anbexact.cli.scoring import is_card, read_card
-from anbexact.cli.tables import take_weights, training_table
+from anbexact.cli.tables import (
+    as_categories,
+    find_columns,
+    open_table,
+    read_frame,
+    recognised,
+    take_weights,
+    training_table,
+)
 from anbexact.cli.writing import check_place
 from anbexact.show.report.lines import print_wrapped
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from anbexact.classifiers import AdditiveClassifier
     from anbexact.scorecards.scorecard import Scorecard
 
@@ -52,6 +64,7 @@ EXAMPLES = """\
   anbexact scorecard card.json -o card.html
   anbexact predict card.json new.csv --id patient -o scores.csv
   anbexact scorecard model.json --reference ill -o card.xlsx
+  anbexact scorecard model.json --rows data.csv --max-points 5 --features 6
 """
 
 
@@ -77,6 +90,12 @@ def fill(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--reference", metavar="LABEL", help="the class against which the odds are taken (default: the first)"
+    )
+    parser.add_argument(
+        "--rows",
+        metavar="DATA",
+        help="for a classifier that has no rows of its own, such as a pool: a table with its training rows, over "
+        "which the loss is taken; their classes are not needed",
     )
     group = parser.add_argument_group("the scale of rounded log odds")
     group.add_argument(
@@ -114,9 +133,11 @@ def run(args: argparse.Namespace) -> None:
         classifier: Any = None
         if is_model(args.data):
             source, classifier = args.data, read_model(args.data, args.class_name)
+        elif args.rows is not None:
+            raise InputError(f"--rows applies to a classifier, and {args.data} is a table, which has the rows")
         else:
             classifier, source = _learned(args)
-        card = _card(args, classifier)
+        card = _card(args, classifier, *(() if args.rows is None else _rows(args, classifier)))
     if args.output is not None:
         _write(card, args.output)
         note(f"{args.output}: {Path(args.output).stat().st_size / 1e3:,.0f} kB")
@@ -129,7 +150,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _read(args: argparse.Namespace) -> Scorecard:
     """Return the card in a file; refuse options that would change its points."""
-    given = [option for option, name in MAKING.items() if getattr(args, name) is not None]
+    given = [option for option, name in {**MAKING, "--rows": "rows"}.items() if getattr(args, name) is not None]
     if given:
         raise InputError(f"{given[0]} does not apply to {args.data}: the points of a scorecard are made")
     return read_card(args.data)
@@ -160,7 +181,27 @@ def _learned(args: argparse.Namespace) -> tuple[AdditiveClassifier, str]:
     return classifier, label
 
 
-def _card(args: argparse.Namespace, classifier: Any) -> Scorecard:
+def _rows(args: argparse.Namespace, classifier: Any) -> tuple[pd.DataFrame, Any]:
+    """Return the features in the table of ``--rows``, and the weights of its rows, or None."""
+    of_rows = argparse.Namespace(**{**vars(args), "data": args.rows})
+    names = names_as_text(classifier, args.data)
+    file = open_table(of_rows)
+    expected, label = expected_columns(classifier, names, args.text), file.source.label
+    frame = read_frame(file, expected)
+    passed = {"--weights": args.weights, "--counts": args.counts}
+    weighted, counted = (
+        [] if name is None else find_columns([name], frame, option, label) for option, name in passed.items()
+    )
+    check_columns(frame, classifier, of_rows, [*weighted, *counted])
+    used = {*names, *weighted, *counted}
+    known = recognised(frame[[name for name in frame if name in used]], file, expected)
+    for column in counted:
+        known = repeat_rows(known, column, label)
+    X = as_categories(features_of(known, classifier), classifier.vocabulary_.groups)
+    return X, take_weights(known, of_rows, label)
+
+
+def _card(args: argparse.Namespace, classifier: Any, X: Any = None, weights: Any = None) -> Scorecard:
     from anbexact.scorecards.making import to_scorecard
 
     given = {
@@ -180,7 +221,12 @@ def _card(args: argparse.Namespace, classifier: Any) -> Scorecard:
     with ProgressLine() as line:
         try:
             return to_scorecard(
-                classifier, progress=line.show, **{name: value for name, value in given.items() if value is not None}
+                classifier,
+                X,
+                None,
+                weights,
+                progress=line.show,
+                **{name: value for name, value in given.items() if value is not None},
             )
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None

@@ -39,7 +39,7 @@ from anbexact.compare.models import MODELS, choose, has_tables, refits
 from anbexact.compare.networks import kl_divergence, structural_hamming_distance
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.tables.identifiers import LOOKS_LIKE_AN_IDENTIFIER
-from anbexact.tables.labels import declared_order, order_of
+from anbexact.tables.labels import asked_order, declared_order
 from anbexact.tables.weights import WEIGHTS_OF_A_SURVEY
 
 __all__ = [
@@ -90,7 +90,7 @@ def compare(
     refit: bool | None = None,
     handle_missing: str | None = None,
     decimal: str | None = None,
-    ordered_classes: Sequence[Any] | None = None,
+    ordered_classes: Sequence[Any] | bool | None = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
@@ -162,9 +162,9 @@ def compare(
         ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, for models that are given by name.
-    ordered_classes : sequence, optional
-        The classes from the lowest to the highest, if they have an order; by default, the order of y if that is an
-        ordered categorical column. With three or more, there are two more measures.
+    ordered_classes : sequence or True, optional
+        The classes from the lowest to the highest, if they have an order; by default, and for True, the order of y if
+        that is an ordered categorical column. With three or more, there are two more measures.
     n_jobs : int, optional
         Number of threads of this package's classifiers. None: all processors, but one thread for a small table.
     time_limit : float, optional
@@ -241,7 +241,7 @@ def compare(
     budget = Budget(time_limit)
     data = prepare(X, y, sample_weight, folds, seed, handle_missing, decimal)
     listed = declared_order(y) if ordered_classes is None else ordered_classes
-    order = order_of(data.classes, listed) if listed is not None and len(data.classes) > 2 else None
+    order = asked_order(data.classes, listed, y) if listed is not None and len(data.classes) > 2 else None
     threads = _threads(n_jobs, data)
     chosen = choose(models, data, threads, handle_missing, time_limit)
     refit = models is not None if refit is None else refit

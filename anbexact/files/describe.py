@@ -58,12 +58,16 @@ def _describe_pool(classifier: Any) -> dict[str, Any]:
 
 
 def _describe_refit(classifier: Any) -> dict[str, Any]:
-    """Return the JSON form of a network and its refit; for a smooth refit, also of the network on fine intervals."""
+    """Return the JSON form of a network and its refit, and of the network of the refit if it is another one.
+
+    This network has fine intervals after a smooth refit, and further arcs if such were added by hand.
+    """
     model = classifier.model_
     refit = model.to_dict()
+    another = "smooth" in refit or model.learned_again
     return {
         "network": describe(classifier.estimator_),
-        **({"refined": describe(model.origin.classifier_of(model.network))} if "smooth" in refit else {}),
+        **({"refined": describe(model.origin.classifier_of(model.network))} if another else {}),
         "refit": refit,
     }
 

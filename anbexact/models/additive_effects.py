@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.logit.potentials import Potentials
-from anbexact.models.parameters.counts import Counts
+from anbexact.models.parameters.counts import Counts, FamilyCounts
 from anbexact.models.smooth.functional_anova import effects
 from anbexact.models.smooth.terms import Axis, SmoothTerm
 from anbexact.tables.vocabulary import CodeArray
@@ -123,12 +124,42 @@ def effects_of_potentials(
     return tuple(sorted(found, key=lambda effect: len(effect.features)))
 
 
-def rows_of_counts(counts: Counts) -> Callable[[tuple[Hashable, ...]], tuple[States, Floats]]:
-    """Return the function ``rows`` of :func:`effects_of_potentials` for counts of families with a class."""
+def rows_of_counts(
+    counts: Counts, arities: Mapping[Hashable, int], class_name: Hashable
+) -> Callable[[tuple[Hashable, ...]], tuple[States, Floats]]:
+    """Return the function ``rows`` of :func:`effects_of_potentials` for counts of families with a class.
+
+    If no family has all the features, they count as independent given the class: their cells have the weights
+    ``Σ_c N_c Π_j N_jc / N_c``. Whatever the weights, effects add up to the same log odds; weights only divide them.
+    """
 
     def of_family(features: tuple[Hashable, ...]) -> tuple[States, Floats]:
-        family = next(own for own in counts.values() if set(features) <= set(own.variables))
+        family = next((own for own in counts.values() if set(features) <= set(own.variables)), None)
+        if family is None:
+            return expected(features)
         codes = np.unravel_index(family.cells, family.shape)
         return dict(zip(family.variables, map(np.asarray, codes), strict=True)), family.weights
+
+    def expected(features: tuple[Hashable, ...]) -> tuple[States, Floats]:
+        totals = by_class(class_name)
+        weights = totals
+        for name in features:
+            weights = weights[..., None, :] * by_class(name) / np.maximum(totals, np.finfo(float).tiny)
+        shape = [arities[name] for name in features]
+        codes = np.unravel_index(np.arange(prod(shape)), shape)
+        return dict(zip(features, map(np.asarray, codes), strict=True)), weights.sum(axis=-1).ravel()
+
+    def by_class(name: Hashable) -> Floats:
+        """Return the weight of every state of a feature with every class, or, of the class, that of every class."""
+        wanted = (class_name,) if name == class_name else (name, class_name)
+        family = next((own for own in counts.values() if set(wanted) <= set(own.variables)), None)
+        if family is None:  # the class does not depend on this feature
+            return np.multiply.outer(summed(counts[name], (name,)), by_class(class_name)) / by_class(class_name).sum()
+        return summed(family, wanted)
+
+    def summed(family: FamilyCounts, wanted: tuple[Hashable, ...]) -> Floats:
+        others = tuple(k for k, name in enumerate(family.variables) if name not in wanted)
+        kept = [name for name in family.variables if name in wanted]
+        return np.asarray(family.dense().sum(axis=others).transpose([kept.index(name) for name in wanted]))
 
     return of_family

@@ -78,11 +78,20 @@ def test_a_card_in_a_file_scores_rows(workplace, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_a_model_without_rows_takes_those_of_a_table(workplace):
+    line = "scorecard model.json --rows rows.csv --max-points 3 --features 2 --gap 0.01 -o card.csv"
+    assert main(line.split()) == 0
+    card = to_scorecard(anbexact.load("model.json"), workplace, max_points=3, n_features=2, gap=0.01)
+    assert pd.read_csv("card.csv", keep_default_na=False)["points"].tolist() == card.to_frame()["points"].tolist()
+
+
 REFUSED = [
     ("scorecard rows.csv", "pass --class to learn one from it"),
     ("scorecard model.json -o card.docx", "cannot infer the format"),
     ("scorecard model.json --reference maybe", "--reference maybe: the classes are no, yes"),
-    ("scorecard model.json --max-points 3", "points of least loss need rows"),
+    ("scorecard model.json --max-points 3", "points of least loss need rows: pass the training table with --rows"),
+    ("scorecard rows.csv --class is_monk --rows rows.csv", "--rows applies to a classifier, and rows.csv is a table"),
+    ("scorecard model.json --rows none.csv", "none.csv"),
 ]
 
 

@@ -983,6 +983,8 @@ class TestClassesInAnOrder:
         assert found["weighted_kappa"].iloc[0] == pytest.approx(0.0, abs=1e-12)
         as_declared = compare(X, pd.Categorical(y, order, ordered=True), **how)
         assert as_declared["ranked_probability_score"].iloc[0] == found["ranked_probability_score"].iloc[0]
+        as_asked = compare(X, pd.Categorical(y, order, ordered=True), ordered_classes=True, **how)
+        assert as_asked["ranked_probability_score"].iloc[0] == found["ranked_probability_score"].iloc[0]
         assert list(compare(X, pd.Categorical(y, order), **how).columns) == list(COLUMNS)
 
     def test_must_all_be_named(self, table):

@@ -93,8 +93,9 @@ def members_in_time(
     The first is naive Bayes with smooth shapes of a single strength, on few intervals, and without groups of values
     where a column has up to `FEW_VALUES` of them. It is learned in seconds. Where rows are few for their columns or
     classes, it predicts better than shapes with a strength for each column; if there are more columns than rows, it
-    is the only member, on still fewer intervals. Then come the members of :func:`automatic_members`, with a smooth TAN of any size, and after
-    it, where features are not too many, a kDB with smooth shapes of a single strength, for interactions of three.
+    is the only member, on still fewer intervals. Then come the members of :func:`automatic_members`, with a smooth
+    TAN of any size, and after it, where features are not too many, a kDB with smooth shapes of a single strength, for
+    interactions of three.
 
     Unless ``handle_missing`` says otherwise, a missing cell is a state of its own in every column that has some, so
     that no row is left out and all members have the same states.

@@ -72,8 +72,8 @@ def closing_arcs(structure: Structure, shape: Shape) -> tuple[Arc, ...]:
     if not obstacles(structure):
         return ()
     c = structure.class_name
-    ancestors = _ancestors(structure, c)
-    order = sorted(structure.topological_order(), key=lambda name: 0 if name in ancestors else 1 if name == c else 2)
+    before = ancestors(structure, c)
+    order = sorted(structure.topological_order(), key=lambda name: 0 if name in before else 1 if name == c else 2)
     rank = {name: place for place, name in enumerate(order)}
     parents = {name: set(of_name) for name, of_name in structure.parents.items()}
     later = {name: set(structure.children(name)) for name in order}
@@ -184,7 +184,7 @@ def _network_parameters(structure: Structure, shape: Shape) -> int:
     return sum((shape[name] - 1) * prod(shape[v] for v in parents) for name, parents in structure.parents.items())
 
 
-def _ancestors(structure: Structure, name: Hashable) -> set[Hashable]:
+def ancestors(structure: Structure, name: Hashable) -> set[Hashable]:
     """Return the ancestors of a variable."""
     found: set[Hashable] = set()
     waiting = list(structure.parents[name])

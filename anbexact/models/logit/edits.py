@@ -15,8 +15,8 @@ from anbexact.models.structure import Structure
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.vocabulary import UNKNOWN, Vocabulary
 
-SHAPE, ARC = "shape", "arc"
-"""What is edited: the values of a shape, or an arc, which is removed."""
+SHAPE, ARC, ADDED = "shape", "arc", "added arc"
+"""What is edited: the values of a shape; an arc, which is removed; or an arc, which is added."""
 EMPTY = 1e-9
 """Share of the largest weight that a cell without rows has when an interaction is removed."""
 
@@ -60,12 +60,14 @@ class Edit:
 
     Attributes
     ----------
-    kind : {"shape", "arc"}
-        Whether values of a shape were changed, or an arc was removed.
+    kind : {"shape", "arc", "added arc"}
+        Whether values of a shape were changed, or an arc was removed or added.
     features : tuple
-        The features of the term; of an arc, the child, the parent, and then the other parents of the child.
+        The features of the term; of an arc, the child, the parent, and, if it was removed, the other parents of the
+        child.
     change : (*states, classes) float64
-        What was added to the term, in nats.
+        What was added to the term, in nats; 0 for an arc that was added, with which tables or shapes were learned
+        again.
     text : str
         The change in words.
     reason : str
@@ -113,8 +115,8 @@ class Edit:
         """
         names = vocabulary.names
         kind = text(described["kind"])
-        if kind not in (SHAPE, ARC):
-            raise ValueError(f"an edit is of the kind {SHAPE!r} or {ARC!r}, not {kind!r}")
+        if kind not in (SHAPE, ARC, ADDED):
+            raise ValueError(f"an edit is of the kind {SHAPE!r}, {ARC!r} or {ADDED!r}, not {kind!r}")
         features = tuple(names[j] for j in references(described["features"], len(names)))
         shape = [vocabulary.arity(name) for name in (*features, vocabulary.class_name)]
         change = numbers(listed(described["change"], int(np.prod(shape)))).reshape(shape)
@@ -131,13 +133,16 @@ def apply_edit(edit: Edit, potentials: Potentials, structure: Structure) -> tupl
 
     A change of a shape is added to the smallest potential that has all its features. After the removal of an arc, the
     potential of the child is a sum of a function without the parent, which stays, and a function without the child,
-    which is added to another potential; see :func:`without_interaction`.
+    which is added to another potential; see :func:`without_interaction`. Potentials and structure have an added arc
+    already.
 
     Raises
     ------
     ValueError
         If no potential has the features.
     """
+    if edit.kind == ADDED:
+        return potentials, structure
     holder = holding(potentials, edit.features)
     changed = _added(holder, edit.features, edit.change)
     if edit.kind == SHAPE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,12 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.additive_effects import AdditiveEffect, AdditiveEffects
+from anbexact.models.logit.changed_arcs import network_with_arc, network_without, refit_with_arc, refuse_arc
 from anbexact.models.logit.closure import Closure, close, obstacles
 from anbexact.models.logit.design import RowTargets
 from anbexact.models.logit.design_frame import design_frame
 from anbexact.models.logit.edits import (
+    ADDED,
     ARC,
     SHAPE,
     Edit,
@@ -39,7 +41,7 @@ from anbexact.models.logit.given import read_coefficients, with_changes
 from anbexact.models.logit.identification import identified
 from anbexact.models.logit.model_text import model_text
 from anbexact.models.logit.network import posterior_tables
-from anbexact.models.logit.potentials import Potentials
+from anbexact.models.logit.potentials import Potentials, network_potentials
 from anbexact.models.logit.predictions import LogitPosterior, Origin
 from anbexact.models.logit.prior_precision import Strength
 from anbexact.models.logit.refit import Refit, check_l2, refit
@@ -85,7 +87,8 @@ class LogitModel(LogitPosterior, Displayed):
     given : bool, default False
         Whether the coefficients were estimated elsewhere; see :meth:`with_coefficients`.
     edits : sequence of Edit, default ()
-        The changes by hand that the potentials contain; see :meth:`change_shape` and :meth:`remove_arc`.
+        The changes by hand that the potentials contain; see :meth:`change_shape`, :meth:`remove_arc` and
+        :meth:`add_arc`.
 
     Attributes
     ----------
@@ -357,15 +360,16 @@ class LogitModel(LogitPosterior, Displayed):
         if ordered_classes is not None:
             order = tuple(asked_order(self.classes_.tolist(), ordered_classes, y).tolist())
         constraints = AskedConstraints(monotone, convex, concave, cyclic, flat_beyond, order)
+        network = network_without(self.network, self.structure)
         if (strengths := check_smooth(smooth)) is not None:
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
             how["constraints"] = constraints
-            smooth_found = smooth_refit(by, self.network, smooth=strengths, effort=effort, **how)
+            smooth_found = smooth_refit(by, network, smooth=strengths, effort=effort, **how)
             smooth_found = smooth_found.following(teacher, rows)
             if pairs := smooth_found.smoothness.pairs:
-                joined = LogitModel(joined_network(self.network, pairs), self.origin, smooth_found.potentials)
-                return joined._refitted(smooth_found)
-            return self._refitted(smooth_found)
+                network = joined_network(network, pairs)
+                return LogitModel(network, self.origin, smooth_found.potentials)._refitted(smooth_found)
+            return self._refitted(smooth_found, network)
         if order is not None:
             raise ValueError("ordered_classes needs smooth shapes, which classes share: pass smooth='auto', too")
         if constraints:
@@ -374,15 +378,16 @@ class LogitModel(LogitPosterior, Displayed):
                 "smooth='auto', too"
             )
         table, chooses = merged_table(rows), not isinstance(check_l2(l2), float)
-        how = {"l2": l2, "relearn": relearner(self.network, table) if chooses else None}
-        found = refit(table, self.structure, self.network.tables, effort=effort, by=by, **how)
+        how = {"l2": l2, "relearn": relearner(network, table) if chooses else None}
+        found = refit(table, self.structure, network.tables, effort=effort, by=by, **how)
         if teacher is not None:
-            return self._refitted(found.following(teacher, rows))
-        return self._refitted(found.in_order_of(rows, reader.labels(X, rows.places)))
+            return self._refitted(found.following(teacher, rows), network)
+        return self._refitted(found.in_order_of(rows, reader.labels(X, rows.places)), network)
 
-    def _refitted(self, found: Refit) -> LogitModel:
-        """Return the model of a refit; warn if the fit is not as requested."""
-        model = LogitModel(self.network, self.origin, found.potentials, self.structure, found, self.closure)
+    def _refitted(self, found: Refit, network: TableNetwork | None = None) -> LogitModel:
+        """Return the model of a refit, of this network or another one; warn if the fit is not as requested."""
+        network = self.network if network is None else network
+        model = LogitModel(network, self.origin, found.potentials, self.structure, found, self.closure)
         if model.convergence_message:
             warn(model.convergence_message)
         return model
@@ -677,11 +682,114 @@ class LogitModel(LogitPosterior, Displayed):
             raise ValueError(f"there is no arc from {parent!r} to {child!r}; the arcs between features are {arcs}")
         names = (child, parent, *(name for name in held.features if name not in (child, parent)))
         heir_of(self.potentials, names)
+        text = f"arc from {parent} to {child} removed"
+        return self._costed(Edit(ARC, names, self._without(names), text, reason, None), X, y, sample_weight)
+
+    def add_arc(
+        self,
+        parent: Hashable,
+        child: Hashable,
+        *,
+        reason: str = "",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> LogitModel:
+        """Return the model with another arc between features, by hand: an interaction that the network lacks.
+
+        What depends on the arc is learned as it was without it:
+
+        - of a network without a refit, the conditional table of the child, from the counts of the training rows, by
+          the same rule (by default, posterior means);
+        - after a refit, all coefficients, with the same ``l2``, from the rows of the refit. The prior of the
+          additional coefficients is that of a network whose table of the child does not depend on the parent;
+        - after a smooth refit, all shapes and one for the pair, with the same strengths and the same conditions on
+          shapes. If there was no interaction before, the strength of the pair is the one for which residuals give
+          most evidence.
+
+        Earlier edits are kept: changes of shapes are added to the new ones, and removed arcs are removed again.
+
+        Parameters
+        ----------
+        parent, child : Hashable
+            The ends of the arc; ``child`` must be a child of the class. The direction matters for the table of a
+            network, but hardly after a refit.
+        reason : str, optional
+            Why the arc is added; it is kept with the edit.
+        X, y, sample_weight : optional
+            Without a refit, the rows from which the network was learned, which are required, as a network has only
+            the counts of its own families. After a refit, rows on which the log loss before and after is measured, by
+            default those of the refit.
+
+        Returns
+        -------
+        LogitModel
+            Its ``edits`` end with this one, whose cost is negative if the interaction helps; on the rows of the fit,
+            it nearly always does.
+
+        Raises
+        ------
+        ValueError
+            If there is such an arc or it would close a cycle, if the child is no child of the class, if the rows of
+            the refit do not have the parent, if these are not the rows from which the network was learned, or after
+            :meth:`close` or :meth:`with_coefficients`.
+
+        Examples
+        --------
+        >>> from anbexact import NaiveBayesClassifier
+        >>> from anbexact.datasets import load_tic_tac_toe
+        >>> X, y = load_tic_tac_toe()
+        >>> model = NaiveBayesClassifier(ess=1.0).fit(X, y)
+        >>> edited = model.to_logit().add_arc("middle_middle", "top_left", X=X, y=y)
+        >>> print(edited.edits[0].text)
+        arc from middle_middle to top_left added
+        >>> model.with_logit(edited).structure_.feature_edges
+        (('middle_middle', 'top_left'),)
+        """
+        arc = parent, child
+        if self.given or self.closure is not None:
+            before = "with_coefficients()" if self.given else "close()"
+            raise ValueError(f"the arc from {parent!r} to {child!r} must be added before {before}")
+        refuse_arc(arc, self.structure, self.network.structure)
+        if self.refitted is None:
+            if X is None:
+                raise ValueError(
+                    f"pass X and y, the rows from which the network was learned: the table of {child!r} is learned "
+                    "again from their counts"
+                )
+            table = merged_table(self.origin.reader.coded_rows(X, y, sample_weight))
+            model = self._of_network(network_with_arc(self.network, arc, table))
+        else:
+            effort = Effort(threads=thread_count(self.origin.n_jobs))
+            network, refitted = refit_with_arc(self.refitted, self.network, arc, effort)
+            model = LogitModel(network, self.origin, refitted.potentials, refitted=refitted)
+            if model.convergence_message:
+                warn(model.convergence_message)
+        for earlier in self.edits:
+            model = model._edited(model._again(earlier))
+        names, shape = (child, parent), (self._shape[child], self._shape[parent], len(self.classes_))
+        edit = Edit(ADDED, names, np.zeros(shape), f"arc from {parent} to {child} added", reason, None)
+        training = self.refitted is None
+        return self._costed_by(edit, model._edited, X, y, sample_weight, training)
+
+    def _of_network(self, network: TableNetwork) -> LogitModel:
+        """Return the regression of another network over the same columns."""
+        return LogitModel(network, self.origin, network_potentials(network.tables, network.structure))
+
+    def _again(self, edit: Edit) -> Edit:
+        """Return an earlier edit as one of this model; the removal of an arc depends on the child's potential."""
+        if edit.kind != ARC:
+            return edit
+        held = next(of for of in self.potentials if of.child == edit.features[0])
+        names = tuple(dict.fromkeys((*edit.features, *held.features)))
+        return replace(edit, features=names, change=self._without(names))
+
+    def _without(self, names: Sequence[Hashable]) -> Floats:
+        """Return the change that leaves no interaction of a child and its parent, the first two names of its term."""
+        held = next(of for of in self.potentials if of.child == names[0])
         axes = [held.features.index(name) for name in names]
         logs = held.logs.transpose([*axes, len(axes)])
-        change = without_interaction(logs, self._weights_of(names)) - logs
-        text = f"arc from {parent} to {child} removed"
-        return self._costed(Edit(ARC, names, change, text, reason, None), X, y, sample_weight)
+        return without_interaction(logs, self._weights_of(names)) - logs
 
     def _label_of(self, label: Any) -> int:
         """Return the position of a class, by default of the second of two."""
@@ -708,23 +816,40 @@ class LogitModel(LogitPosterior, Displayed):
 
     def _costed(self, edit: Edit, X: Any, y: Any, sample_weight: Any) -> LogitModel:
         """Return the model after an edit, with its cost."""
-        edited = self._edited(edit)
+        return self._costed_by(edit, self._edited, X, y, sample_weight)
+
+    def _costed_by(
+        self,
+        edit: Edit,
+        after: Callable[[Edit], LogitModel],
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        training: bool = False,
+    ) -> LogitModel:
+        """Return the model after an edit, which a function makes, with the cost in these rows or those of the fit."""
+        edited = after(edit)
         if X is not None:
             before, weights = self._logs_of_classes(X, y, sample_weight)
-            after = edited._logs_of_classes(X, y, sample_weight)[0]
-            return self._edited(replace(edit, cost=cost_of(before, after, weights, training=False)))
+            then = edited._logs_of_classes(X, y, sample_weight)[0]
+            return after(replace(edit, cost=cost_of(before, then, weights, training=training)))
         if self.training_rows is None:
             return edited
         codes, weights = self.training_rows
         rows, classes = np.nonzero(weights)
-        before, after = (model.log_posterior(codes, self.origin.n_jobs)[rows, classes] for model in (self, edited))
-        return self._edited(replace(edit, cost=cost_of(before, after, weights[rows, classes], training=True)))
+        before, then = (model.log_posterior(codes, self.origin.n_jobs)[rows, classes] for model in (self, edited))
+        return after(replace(edit, cost=cost_of(before, then, weights[rows, classes], training=True)))
 
     def _edited(self, edit: Edit) -> LogitModel:
         """Return the model after an edit."""
         potentials, structure = apply_edit(edit, self.potentials, self.structure)
         how = (self.refitted, self.closure, self.given, (*self.edits, edit))
         return LogitModel(self.network, self.origin, potentials, structure, *how)
+
+    @property
+    def learned_again(self) -> bool:
+        """Whether tables or shapes were learned again with an arc that was added by hand."""
+        return any(edit.kind == ADDED for edit in self.edits)
 
     # ---- what a refit identifies
 
@@ -939,23 +1064,25 @@ class LogitModel(LogitPosterior, Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the refit and the edits; network and origin are not part of it."""
-        assert self.refitted is not None
         positions = self.vocabulary.positions
-        described = self.refitted.to_dict(positions)
+        described = {} if self.refitted is None else self.refitted.to_dict(positions)
         return {**described, "edits": [edit.to_dict(positions) for edit in self.edits]} if self.edits else described
 
     @classmethod
     def of_refit(cls, described: Mapping[str, Any], network: TableNetwork, origin: Origin) -> LogitModel:
-        """Return the refitted model that :meth:`to_dict` described, given its network and origin.
+        """Return the model that :meth:`to_dict` described, given its network and origin.
 
         Raises
         ------
         ValueError
             If the description does not match the network, or is inconsistent.
         """
-        kind = SmoothRefit if "smooth" in described else Refit
-        refitted = kind.from_dict(described, network)
-        model = cls(network, origin, refitted.potentials, refitted=refitted)
+        if "l2" in described:
+            kind = SmoothRefit if "smooth" in described else Refit
+            refitted = kind.from_dict(described, network)
+            model = cls(network, origin, refitted.potentials, refitted=refitted)
+        else:
+            model = cls(network, origin, network_potentials(network.tables, network.structure))
         for of_edit in listed(described.get("edits", [])):
             model = model._edited(Edit.from_dict(mapped(of_edit), network.vocabulary))
         return model

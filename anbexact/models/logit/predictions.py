@@ -197,7 +197,7 @@ class LogitPosterior(Model):
         ----------
         codes : (features, rows) int16, optional
             Rows without missing cells, in the order of ``vocabulary.features``; by default, those of the refit, or
-            the counts of the network.
+            the counts of the network, in which features of several families are independent given the class.
         weights : (rows,) float64, optional
             Their weights; by default, 1.
 
@@ -214,10 +214,12 @@ class LogitPosterior(Model):
             states = dict(zip(self.vocabulary.features, codes.astype(np.int64), strict=True))
             found = effects_of_potentials(self.potentials, self._shape, lambda _: (states, given))
         else:
-            counts = counts_of_rows(self.network.counts) if self.structure is self.network.structure else None
+            counts = counts_of_rows(self.network.counts)
             if counts is None:
                 raise ValueError("effects are weighted by rows, and this model has no counts of rows: pass X")
-            found = effects_of_potentials(self.potentials, self._shape, rows_of_counts(counts))
+            found = effects_of_potentials(
+                self.potentials, self._shape, rows_of_counts(counts, self._shape, self.structure.class_name)
+            )
         return AdditiveEffects.anchored(found, self.log_posterior, self.vocabulary.features)
 
     def answer(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol, Self
 
@@ -90,11 +91,8 @@ class Posterior:
         n_classes = len(tables[class_name].values)
 
         def family(name: Hashable) -> _Family:
-            values, variables = tables[name].values[..., None], tables[name].variables
-            if class_name in variables:
-                values = np.moveaxis(tables[name].values, variables.index(class_name), -1)
-            with np.errstate(divide="ignore"):
-                logs = np.log(values)
+            variables = tables[name].variables
+            logs = _logs(tables[name], class_name)
             others = tuple(place[other] for other in variables if other != class_name)
             logs = np.broadcast_to(logs, (*logs.shape[:-1], n_classes))
             return _Family(place.get(name, -1), others, logs, class_name in variables)
@@ -103,7 +101,24 @@ class Posterior:
             table.values.size * (1 if class_name in table.variables else n_classes) for table in tables.values()
         )
         arities = {name: len(tables[name].values) for name in features}
-        self._store(map(family, _parents_first(tables, class_name)), size, arities, n_classes)
+        self._order = _parents_first(tables, class_name)
+        self._store(map(family, self._order), size, arities, n_classes)
+
+    def with_tables(self, tables: Mapping[Hashable, ConditionalTable]) -> Self:
+        """Return the posterior of a network of the same structure, with a class and these tables."""
+        class_name = self._order[-1]
+        other = copy(self)
+        other.__dict__.pop("_elimination", None)
+        values = np.empty_like(self._network.logs)
+        other._network = self._network._replace(logs=values)
+        other._families = []
+        start = 0
+        for name, family in zip(self._order, self._families, strict=True):
+            logs = values[start : start + family.logs.size].reshape(family.logs.shape)
+            logs[...] = _logs(tables[name], class_name)
+            other._families.append(replace(family, logs=logs))
+            start += logs.size
+        return other
 
     @classmethod
     def from_logs(
@@ -265,6 +280,16 @@ class Posterior:
             ),
             self._names,
         )
+
+
+def _logs(table: ConditionalTable, class_name: Hashable) -> Logs:
+    """Return ln of a table, the class as the last axis, of one state where the table does not contain it."""
+    values, variables = table.values[..., None], table.variables
+    if class_name in variables:
+        values = np.moveaxis(table.values, variables.index(class_name), -1)
+    with np.errstate(divide="ignore"):
+        logs: Logs = np.log(values)
+    return logs
 
 
 def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:

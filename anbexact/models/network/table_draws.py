@@ -127,9 +127,14 @@ def intervals_of_draws(
         part = codes[:, first : first + step]
         rng = np.random.default_rng(seed)  # the same tables for all rows
         drawn = np.empty((len(drawn_from), part.shape[1], n_classes))
+        counted, posterior = None, None
         for k, (counts, smoothing) in enumerate(drawn_from):
             tables = drawn_tables(counts, smoothing, rng)
-            drawn[k] = Posterior(tables, vocabulary.class_name, vocabulary.features).posterior(part, n_jobs)
+            if posterior is None or counts is not counted:
+                counted, posterior = counts, Posterior(tables, vocabulary.class_name, vocabulary.features)
+            else:
+                posterior = posterior.with_tables(tables)
+            drawn[k] = posterior.posterior(part, n_jobs)
         tails = (1 - mass) / 2
         intervals[first : first + step] = np.moveaxis(np.quantile(drawn, [tails, 1 - tails], axis=0), 0, -1)
     return intervals

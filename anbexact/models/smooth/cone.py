@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.linalg.blas import dsyrk
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg.blas import dsyrk, dtrsv
+from scipy.linalg.lapack import dpotrs
+from scipy.sparse import csr_matrix
 
 from anbexact._kernels.smooth import project
 from anbexact._kernels.softmax import CLASSES, add_curvature, value_and_gradient
@@ -27,14 +29,14 @@ GAP = 1e-6
 FIRST, FARTHEST = 0.05, 0.995
 """Least slack of a condition at the start, and the share of the way to the boundary that a step may go."""
 ALL_CONDITIONS = 2_000
-"""Number of conditions up to which a fit considers all from the beginning."""
+"""Size of a cone up to which a fit considers all conditions from the beginning."""
 MOST_CONDITIONS = 8_000
-"""Maximum number of conditions that a fit may consider at once; their covariance takes 512 megabytes."""
+"""Largest size of a cone that a fit may consider at once; its covariances take 512 megabytes."""
 ROUNDS = 20
 """Maximum number of rounds in which conditions that a fit violates are added to those that it considers."""
 REGULAR = 1e-11
 """Share of the largest variance of a condition that is added to all, so that dependent conditions do no harm."""
-LEFT = 1e-2
+LEFT = 3e-2
 """Share of the residual of a Newton step that conjugate gradients may leave."""
 MOST_PRODUCTS = 300
 """Maximum number of products with the Hessian for one step."""
@@ -72,6 +74,28 @@ class Cone:
             return self
         used, form = np.unique(self.form[which], return_inverse=True)
         return Cone(self.forms[used], form, self.up[which], self.down[which], self.free[which])
+
+    @cached_property
+    def hub(self) -> int | None:
+        """The class that all conditions compare with others, if there are several others; otherwise None."""
+        hubs = (
+            c for c in {*self.up[:1].tolist(), *self.down[:1].tolist()} if ((self.up == c) | (self.down == c)).all()
+        )
+        several = len(set(zip(np.minimum(self.up, self.down), np.maximum(self.up, self.down), strict=True))) > 1
+        return next(hubs, None) if several else None
+
+    @cached_property
+    def blocks(self) -> list[Codes]:
+        """The conditions on every difference between the hub and another class, or all conditions without a hub."""
+        if self.hub is None:
+            return [np.arange(len(self.form))]
+        other = np.where(self.up == self.hub, self.down, self.up)
+        return [np.flatnonzero(other == c) for c in np.unique(other)]
+
+    @property
+    def size(self) -> float:
+        """The number of conditions in a single block with as many covariances as all blocks have."""
+        return float(np.sqrt(sum(len(block) ** 2 for block in self.blocks)))
 
     def values(self, shift: Floats) -> Floats:
         """Return the left-hand sides without m, (conditions,)."""
@@ -193,7 +217,7 @@ class _Program:
         own, upper = self._kept[0 if self._alike else c]
         found = values / (1.0 + self._information[:, c, None])
         if len(own):
-            found[own] = cho_solve((upper, False), values[own], check_finite=False)
+            found[own], _ = dpotrs(upper, values[own])
         return np.asarray(found)
 
     def solve(self, gradient: Floats) -> Floats:
@@ -204,10 +228,27 @@ class _Program:
             found = np.outer(self._of_class(0, along[:, None])[:, 0], self._scores)
             found[0] += (gradient[0] - along[0] * self._scores) / (1.0 + self._information[0])
             return self._centred(found)
+        if self.cone.hub is not None:
+            return self._solved_by_differences(self.cone.hub, gradient)
         for c in range(len(self._kept)):
             found[:, c] = self._of_class(c, gradient[:, c, None])[:, 0]
         if self._s == 2:
             found[:, 1] = -found[:, 0]
+        return self._centred(found)
+
+    def _solved_by_differences(self, hub: int, gradient: Floats) -> Floats:
+        """Return what :meth:`solve` returns if the differences between a class and the others are independent.
+
+        Their covariances are the sums of those of the two classes. Conditions on different differences then have no
+        covariance, so that their Schur complement consists of blocks. Conjugate gradients need a few more products,
+        which are quick compared with factors of a large matrix.
+        """
+        others = [c for c in range(self._s) if c != hub]
+        found = np.zeros(gradient.shape)
+        differences = -self._of_class(hub, gradient[:, others])
+        for place, c in enumerate(others):
+            differences[:, place] -= self._of_class(c, gradient[:, c, None])[:, 0]
+        found[:, others] = -differences
         return self._centred(found)
 
     def values(self, u: Floats) -> Floats:
@@ -216,14 +257,35 @@ class _Program:
 
     def pull(self, multipliers: Floats) -> Floats:
         """Return the gradient of ``multipliers @ values(u)``."""
-        of_forms = np.zeros((self.cone.forms.shape[0], self._s + -self._s % CLASSES))
-        np.add.at(of_forms, (self.cone.form, self.cone.up), multipliers)
-        np.add.at(of_forms, (self.cone.form, self.cone.down), -multipliers)
-        return self._centred(self.modes.by_modes(self.cone.forms.T @ of_forms))
+        of_forms = (self._signs @ multipliers).reshape(-1, self._s + -self._s % CLASSES)
+        return self._centred(self.modes.by_modes(self._turned @ of_forms))
 
     @cached_property
-    def gram(self) -> Floats:
-        """The covariance of the conditions under the factor's precision, (conditions, conditions)."""
+    def _signs(self) -> Any:
+        """The signs of the conditions in every form and class, (forms times padded classes, conditions)."""
+        width, n, cone = self._s + -self._s % CLASSES, len(self.cone.form), self.cone
+        rows = np.concatenate([cone.form * width + cone.up, cone.form * width + cone.down])
+        signs = np.repeat([1.0, -1.0], n)
+        return csr_matrix((signs, (rows, np.tile(np.arange(n), 2))), shape=(cone.forms.shape[0] * width, n))
+
+    @cached_property
+    def _turned(self) -> Any:
+        """The transpose of the forms."""
+        return self.cone.forms.T.tocsr()
+
+    @cached_property
+    def free(self) -> list[tuple[Codes, Floats]]:
+        """The numbers m of every block, and their coefficients in its conditions, (conditions, numbers)."""
+        found = []
+        for block in self.cone.blocks:
+            own = self.cone.free[block].toarray()
+            columns = np.flatnonzero(own.any(axis=0))
+            found.append((columns, own[:, columns]))
+        return found
+
+    @cached_property
+    def gram(self) -> list[Floats]:
+        """The covariances of the conditions under the factor's precision, (conditions, conditions) of every block."""
         form, s = self.cone.form, self._s
         forms = self.modes.by_modes(self.cone.forms.toarray().T)
         if self._alike:
@@ -231,16 +293,21 @@ class _Program:
             scores = self._scores[:s] if len(self._scores) else np.array([-1.0, 1.0]) / np.sqrt(2)
             times = scores[self.cone.up] - scores[self.cone.down]
             covariance = self._covariance(0, forms)
-            return np.asarray(covariance[np.ix_(form, form)] * np.outer(times, times))
-        found = np.zeros((len(form), len(form)))
+            return [covariance[np.ix_(form, form)] * np.outer(times, times)]
+        found = [np.zeros((len(block), len(block))) for block in self.cone.blocks]
+        of_hub = None if self.cone.hub is None else self._covariance(self.cone.hub, forms)
         for c in range(s):
-            sign = (self.cone.up == c).astype(np.float64) - (self.cone.down == c)
-            here = np.flatnonzero(sign)
-            if not len(here):
-                continue
-            used, place = np.unique(form[here], return_inverse=True)
-            covariance = self._covariance(c, np.ascontiguousarray(forms[:, used]))
-            found[np.ix_(here, here)] += np.outer(sign[here], sign[here]) * covariance[np.ix_(place, place)]
+            for block, gram in zip(self.cone.blocks, found, strict=True):
+                sign = (self.cone.up[block] == c).astype(np.float64) - (self.cone.down[block] == c)
+                here = np.flatnonzero(sign)
+                if not len(here):
+                    continue
+                used, place = np.unique(form[block][here], return_inverse=True)
+                if c == self.cone.hub and of_hub is not None:
+                    covariance = of_hub[np.ix_(used, used)]
+                else:
+                    covariance = self._covariance(c, np.ascontiguousarray(forms[:, used]))
+                gram[np.ix_(here, here)] += np.outer(sign[here], sign[here]) * covariance[np.ix_(place, place)]
         return found
 
     def _covariance(self, c: int, forms: Floats) -> Floats:
@@ -266,21 +333,26 @@ class _Newton:
 
     def __init__(self, program: _Program, ratio: Floats) -> None:
         self._program = program
-        self._free = program.cone.free
-        schur = program.gram.copy()
-        self._regular = REGULAR * float(np.diagonal(schur).max(initial=0.0))
-        schur[np.diag_indices_from(schur)] += ratio + self._regular
-        self._schur = cho_factor(schur, lower=True, check_finite=False, overwrite_a=True)
-        if self._free.shape[1]:
-            self._spread = cho_solve(self._schur, self._free.toarray(), check_finite=False)
-            self._inner = cho_factor(self._free.T @ self._spread, lower=True, check_finite=False)
+        largest = max(float(np.diagonal(gram).max(initial=0.0)) for gram in program.gram)
+        self._regular = REGULAR * largest
+        self._blocks = []
+        for block, gram, (columns, free) in zip(program.cone.blocks, program.gram, program.free, strict=True):
+            schur = gram.copy()
+            schur[np.diag_indices_from(schur)] += ratio[block] + self._regular
+            root = cholesky(schur.T, lower=True, overwrite_a=True, check_finite=False)
+            spread = solve_triangular(root, free, lower=True, check_finite=False) if len(columns) else None
+            inner = None if spread is None else cholesky(spread.T @ spread, lower=True, check_finite=False)
+            self._blocks.append((block, root, spread, inner))
 
     def _multipliers(self, q: Floats) -> Floats:
         """Return λ with ``(G + ratio) λ + E dm = q`` and ``Eᵀ λ = 0``."""
-        found = cho_solve(self._schur, q, check_finite=False)
-        if self._free.shape[1]:
-            found -= self._spread @ cho_solve(self._inner, self._free.T @ found, check_finite=False)
-        return np.asarray(found)
+        found = np.empty(len(q))
+        for block, root, spread, inner in self._blocks:
+            half = dtrsv(root, q[block], lower=1)
+            if spread is not None:
+                half -= spread @ dpotrs(inner, spread.T @ half, lower=1)[0]
+            found[block] = dtrsv(root, half, lower=1, trans=1)
+        return found
 
     def _preconditioned(self, residual: Floats) -> tuple[Floats, Floats]:
         """Return z with ``P z + Aᵀ y = residual``, and y."""
@@ -335,9 +407,9 @@ def constrained_fit(
     with Mehrotra's predictor and corrector ends once the gap of :class:`Proof` is at most `GAP`. The conditions then
     hold strictly, if by little, so that rounding does not undo them.
 
-    If there are more than `ALL_CONDITIONS`, those of interactions that are far from being violated are left out at
-    first, and added once a fit violates them. Conditions that are left out have the multiplier 0, so that the gap
-    bounds what is lost in comparison with all of them.
+    If the size of the cone is above `ALL_CONDITIONS`, conditions of interactions that are far from being violated are
+    left out at first, and added once a fit violates them. Conditions that are left out have the multiplier 0, so that
+    the gap bounds what is lost in comparison with all of them.
 
     Parameters
     ----------
@@ -365,19 +437,18 @@ def constrained_fit(
     values = cone.values(free_shift) + offset
     considered = np.ones(len(values), dtype=bool)
     of_interactions = cone.of_interactions
-    if len(values) > ALL_CONDITIONS:
+    if cone.size > ALL_CONDITIONS:
         considered = ~of_interactions | (values + cone.free @ cone.best_free(values) < FIRST)
     iterations = 0
     for _ in range(ROUNDS):
-        if considered.sum() > MOST_CONDITIONS:
+        own = cone.chosen(considered)
+        if own.size > MOST_CONDITIONS:
             raise ValueError(
                 f"monotone, convex and concave ask for more conditions than a fit can consider at once "
-                f"({int(considered.sum()):,} of at most {MOST_CONDITIONS:,}): constrain fewer features, or use fewer "
-                "intervals or interactions='none'"
+                f"({int(considered.sum()):,}): constrain fewer features, or use fewer intervals or "
+                "interactions='none'"
             )
-        found, m = _fit_within(
-            problem, cone.chosen(considered), factor, free_shift, offset[considered], max_iter, deadline
-        )
+        found, m = _fit_within(problem, own, factor, free_shift, offset[considered], max_iter, deadline)
         iterations += found.iterations
         values = cone.values(found.shift) + offset + cone.free @ m
         violated = (values <= 0) & ~considered
@@ -413,7 +484,10 @@ def _fit_within(
     highest = penalised
     violated = np.maximum(-values, 0.0)
     slack = np.maximum(values, 0.0) + max(1.5 * float(violated.max()), FIRST)
-    typical = float((violated / np.diagonal(program.gram)).mean())
+    variance = np.empty(len(values))
+    for block, gram in zip(program.cone.blocks, program.gram, strict=True):
+        variance[block] = np.diagonal(gram)
+    typical = float((violated / variance).mean())
     multipliers = _balanced(cone, np.full(len(values), max(typical, FIRST)))
     weight = max(float(problem.weights.sum()), 1e-300)
     message, iterations = "", 0
@@ -467,13 +541,10 @@ def _balanced(cone: Cone, multipliers: Floats) -> Floats:
     """Return multipliers with ``free.T @ multipliers = 0``: those of interactions are scaled."""
     if not cone.free.shape[1]:
         return multipliers
-    free = cone.free.tocsc()
-    found = multipliers.copy()
-    for j in range(free.shape[1]):
-        rows, data = free.indices[free.indptr[j] : free.indptr[j + 1]], free.data[free.indptr[j] : free.indptr[j + 1]]
-        own, other = rows[data > 0], rows[data < 0]
-        found[other] *= found[own].sum() / found[other].sum()
-    return found
+    positive, negative = cone.free.maximum(0).T, -cone.free.minimum(0)
+    sums = negative.T @ multipliers
+    factors = (positive @ multipliers) / sums
+    return np.where(cone.of_interactions, negative @ factors, 1.0) * multipliers
 
 
 def _longest(values: Floats, change: Floats) -> float:

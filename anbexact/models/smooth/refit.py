@@ -32,7 +32,8 @@ from anbexact.models.smooth.fit import (
     smooth_problem,
 )
 from anbexact.models.smooth.grids import on_grids, quick, with_finer_grids
-from anbexact.models.smooth.pairs import asked_arcs, joined_network, pair_evidence
+from anbexact.models.smooth.modes import strength_of
+from anbexact.models.smooth.pairs import asked_arcs, joined_network, pair_evidence, pair_strength, pair_term
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
     SmoothFolds,
@@ -140,12 +141,14 @@ class SmoothRefit(Refit):
     @cached_property
     def curvature(self) -> Curvature:
         """Minus the Hessian of the penalised log likelihood at the fit."""
-        return smooth_curvature(self.problem, self.smoothness.strengths, self.fit.shift)
+        with one_blas_thread():
+            return smooth_curvature(self.problem, self.smoothness.strengths, self.fit.shift)
 
     @cached_property
     def effective_degrees(self) -> tuple[float, ...]:
         """The effective degrees of freedom of every term."""
-        return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
+        with one_blas_thread():
+            return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
 
     def facts(self, vocabulary: Vocabulary) -> dict[str, Any]:
         """Return the strengths, and a function for the effective degrees of freedom, which can take long."""
@@ -478,27 +481,71 @@ def _refit(
             share = smooth.get("centre", 0.0)
             assert not isinstance(share, Mapping)
             smoothness = Smoothness(given, "given", 0, complete=True, centre=share, grids=grids)
-        centre = smoothness.centre * naive_bayes(problem)
-        problem = drawn(problem, centre)
-        limits: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
-        found, factor = smooth_fit(
-            problem, smoothness.strengths, start=None if start is None else start - centre, **limits
-        )
-        cone, proof = cone_of(asked, problem.terms, vocabulary, network.cut_points), None
-        if cone is not None and design.n_classes > 1:
-            bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **limits)
-            found, proof = _under(found, bound), bound.proof
+        smoothness = replace(smoothness, pairs=tuple(arcs))
+        return _fitted(network, problem, smoothness, asked, design, start, (effort, deadline))
+
+
+def with_pair(refitted: SmoothRefit, network: TableNetwork, arc: Arc, effort: Effort) -> SmoothRefit:
+    """Return a refit to the same rows with one more term, of the two features of an arc.
+
+    All shapes are fitted again, with the same strengths, the same centre and the same conditions. Without a strength
+    of interactions, the term has the one for which the residuals give most evidence; see
+    :func:`~anbexact.models.smooth.pairs.pair_strength`.
+
+    Parameters
+    ----------
+    refitted : SmoothRefit
+    network : TableNetwork
+        The network with the arc.
+    arc : (parent, child)
+        Two features with terms of their own, which have no term together.
+    effort : Effort
+    """
+    deadline, smoothness, old = Deadline(effort.time_limit), refitted.smoothness, refitted.problem
+    table = refitted.design.table(refitted.design.weights, network.vocabulary)
+    design = make_design(table, class_families(network.structure))
+    term = pair_term(old, arc, refitted.constraints.fine)
+    problem = smooth_problem(design, (*old.terms, term), np.zeros(design.weights.shape), old.ridge, old.scores)
+    start = np.concatenate([refitted.shift, np.zeros((term.size, problem.n_classes))])
+    with one_blas_thread():
+        known = {name: strength_of(smoothness.strengths, "interaction", name) for name in design.features}
+        if not all(known[name] for name in arc):
+            own = dict.fromkeys(arc, pair_strength(problem, start, term))
+            positive = {name: strength for name, strength in known.items() if strength}
+            smoothness = replace(smoothness, strengths={**smoothness.strengths, "interaction": {**own, **positive}})
+        return _fitted(network, problem, smoothness, refitted.constraints, design, start, (effort, deadline))
+
+
+def _fitted(
+    network: TableNetwork,
+    problem: SmoothProblem,
+    smoothness: Smoothness,
+    asked: ShapeConstraints,
+    design: Design,
+    start: Floats | None,
+    limits: tuple[Effort, Deadline],
+) -> SmoothRefit:
+    """Return the refit with given strengths, under the conditions that are asked for."""
+    effort, deadline = limits
+    centre = smoothness.centre * naive_bayes(problem)
+    problem = drawn(problem, centre)
+    how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
+    found, factor = smooth_fit(problem, smoothness.strengths, start=None if start is None else start - centre, **how)
+    cone, proof = cone_of(asked, problem.terms, network.vocabulary, network.cut_points), None
+    if cone is not None and design.n_classes > 1:
+        bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **how)
+        found, proof = _under(found, bound), bound.proof
     shift = found.shift + centre
-    if progress is not None:
-        progress("refit", 1.0)
+    if effort.progress is not None:
+        effort.progress("refit", 1.0)
     return SmoothRefit(
         potentials=smooth_potentials(network, problem, shift),
-        l2=ridge,
+        l2=problem.ridge,
         strength=None,
         fit=found,
         design=design,
         seconds=deadline.elapsed,
-        smoothness=replace(smoothness, pairs=tuple(arcs)),
+        smoothness=smoothness,
         problem=problem,
         shift=shift,
         constraints=asked,

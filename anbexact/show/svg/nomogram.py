@@ -31,6 +31,8 @@ from anbexact.tables.vocabulary import Vocabulary
 
 PAPER = 210.0, 297.0
 """Width and height of A4, in millimetres."""
+TRIED_AGAIN = 12
+"""Maximum number of features and tables that are tried in the room that a more important, larger one leaves."""
 MARGIN = 12.0
 LEFT, RIGHT = 60.0, 196.0
 """Ends of the scale of points."""
@@ -318,7 +320,8 @@ def sheet_of(
 ) -> Sheet:
     """Return a nomogram on one sheet of A4.
 
-    If it would not fit, what is least important is left out, and a note says what: features, and two-way tables.
+    If it would not fit, what is least important is left out, and a note says what: features, and two-way tables. What
+    is less important but smaller may then stay.
 
     Parameters
     ----------
@@ -338,11 +341,20 @@ def sheet_of(
         too_large += singles[: len(singles) - most]
     order = [features for features in order if features not in too_large]
 
-    def made(n_left_out: int) -> Sheet:
-        return _laid_out(system.without([*too_large, *order[:n_left_out]]), names, title, system)
+    def made(left_out: Sequence[tuple[Hashable, ...]]) -> Sheet:
+        return _laid_out(system.without([*too_large, *left_out]), names, title, system)
 
-    fewest = bisect_left(range(len(order)), True, key=lambda n: made(n).height <= PAPER[1] - MARGIN)
-    return made(fewest)
+    def fits(sheet: Sheet) -> bool:
+        return sheet.height <= PAPER[1] - MARGIN
+
+    fewest = bisect_left(range(len(order)), True, key=lambda n: fits(made(order[:n])))
+    gone = order[:fewest]
+    found = made(gone)
+    for features in gone[::-1][1 : 1 + TRIED_AGAIN]:  # smaller ones may fit where a more important one does not
+        others = [of for of in gone if of != features]
+        if not any((name,) in others for name in features) and fits(tried := made(others)):
+            gone, found = others, tried
+    return found
 
 
 def _laid_out(system: PointSystem, names: _Names, title: str, whole: PointSystem) -> Sheet:

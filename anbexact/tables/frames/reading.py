@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 
 from anbexact._runtime.memory import available_memory
 from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.native_values import in_double
 from anbexact.tables.frames.series import object_array, read_narwhals, read_pandas
 
 MOST_KEPT = 2_000_000
@@ -138,6 +139,8 @@ def read_column(values: Any, name: Hashable) -> Column:
 
 def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
     """Read one column of a numpy array."""
+    if array.ndim == 1 and array.dtype.kind in "iuf":
+        return Column(name, numbers=in_double(array.copy()))  # callers may change theirs later
     return read_pandas(pd.Series(array), name)
 
 

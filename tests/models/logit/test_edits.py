@@ -1,6 +1,7 @@
 """Edits by hand: terms change as said, everything else follows, costs follow the formula, files keep the log."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -9,10 +10,18 @@ import pytest
 import anbexact
 from anbexact import AdditiveClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.adapters import to_logit, to_python
-from anbexact.classifiers import KDBClassifier
+from anbexact.classifiers import FixedStructureClassifier, KDBClassifier
 from anbexact.models.logit.edits import cost_of, without_interaction
+from anbexact.models.logit.model import LogitModel
+from anbexact.models.smooth.pairs import joined_network
 from anbexact.report import report
 
+NETWORK = NaiveBayesClassifier(ess=1.0, n_jobs=1)
+WITHOUT_ARCS = {
+    "network": NETWORK,
+    "refit": RefittedClassifier(NETWORK, l2=1.0),
+    "smooth": AdditiveClassifier(NETWORK, intervals=5, smooth=1.0),
+}
 MODELS = {
     "smooth": AdditiveClassifier(TANClassifier(ess=1.0, n_jobs=1), intervals=5, smooth=1.0),
     "refit": RefittedClassifier(TANClassifier(ess=1.0, n_jobs=1), l2=1.0),
@@ -212,3 +221,153 @@ def test_arcs_whose_removal_needs_others():
     assert parent not in edited.structure.parents[child]
     with pytest.raises(ValueError, match="the model must be an edited logit_ of this classifier"):
         model.with_logit(to_logit(NaiveBayesClassifier().fit(X, y)))
+
+
+def learned_with(name, model, X, y, arc, smooth):
+    """Return what the same rules, with given strengths of smoothing, learn from the network with an arc."""
+    if name == "network":
+        parents = {"class": (), **{child: ("class", *(a for a, b in [arc] if b == child)) for child in X}}
+        return FixedStructureClassifier(parents, ess=1.0, n_jobs=1).fit(X, y)
+    joined = LogitModel(joined_network(model.network, (arc,)), model.origin, model.potentials)
+    return joined.refit(X, y, **({"l2": 1.0} if name == "refit" else {"smooth": smooth}))
+
+
+@pytest.mark.parametrize("name", WITHOUT_ARCS)
+def test_an_arc_is_added(name, tmp_path):
+    """The model is what the rules learn with the arc, with the earlier changes; everything else follows."""
+    X, y = rows(n_classes=3)
+    classifier = WITHOUT_ARCS[name].fit(X, y)
+    model = to_logit(classifier)
+    own = {"X": X, "y": y} if name == "network" else {}
+    shaped = model.change_shape("a", {1: 0.4}, label="no")
+    edited = shaped.add_arc("a", "b", reason="because", **own)
+    smooth = edited.refitted.smoothness.strengths if name == "smooth" else None
+    expected = learned_with(name, model, X, y, ("a", "b"), smooth).predict_log_proba(X)
+    moved = edited.predict_log_proba(X) - expected
+    assert moved[:, 1] - moved[:, 0] == pytest.approx(np.where(X["a"] == 1, 0.4, 0.0), abs=1e-6)
+    assert moved[:, 2] - moved[:, 0] == pytest.approx(np.zeros(len(X)), abs=1e-6)
+    assert edited.structure.feature_edges == (("a", "b"),)
+    (_, edit) = edited.edits
+    assert edit.text == "arc from a to b added"
+    chosen = np.arange(len(X)), np.searchsorted(model.classes_, y)
+    apart = (shaped.predict_log_proba(X) - edited.predict_log_proba(X))[chosen]
+    assert edit.cost.difference == pytest.approx(apart.mean())
+    assert edit.cost.difference_error == pytest.approx(apart.std() / np.sqrt(len(X)))
+    assert edit.cost.training
+    changed = classifier.with_logit(edited)
+    changed.save(tmp_path / "edited.json")
+    back = anbexact.load(tmp_path / "edited.json")
+    hidden = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
+    assert (back.predict_proba(hidden) == changed.predict_proba(hidden)).all()
+    assert np.abs(edited.to_classifier().predict_proba(hidden) - back.predict_proba(hidden)).max() < 1e-9
+    assert list(map(str, back.logit_.edits)) == list(map(str, edited.edits))
+    assert back.structure_.feature_edges == (("a", "b"),)
+    values = back.explain_local(X, label="yes", against="no", background=X)
+    logs = edited.predict_log_proba(X)
+    assert values.base + values.values.sum(axis=1) == pytest.approx(logs[:, 2] - logs[:, 1])
+    assert report(back, X, y, folds=None).to_dict()["edits"]["edits"][1]["reason"] == "because"
+    # and removed again, by an edit that stays when one more arc is added
+    own = {"X": X, "y": y} if name == "network" else {}
+    twice = edited.remove_arc("a", "b").add_arc("a", "dose", **own)
+    assert twice.structure.feature_edges == (("a", "dose"),)
+    assert [of.kind for of in twice.edits] == ["shape", "added arc", "arc", "added arc"]
+    if name == "smooth":
+        assert {shape.name for shape in edited.shapes("yes")} == {"a", "b", "dose", "a & b"}
+
+
+def test_the_first_interaction_of_a_smooth_model_is_as_smooth_as_residuals_ask():
+    """With an exclusive or of two features, little; with nothing of the kind, as much as can be."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({name: rng.normal(size=400) for name in "abc"})
+    y = (X["a"] * X["b"] > 0) ^ (rng.random(400) < 0.1)
+    smooth = {"slope": 1.0}
+    model = AdditiveClassifier(NETWORK, intervals=4, smooth=smooth).fit(X, y.map({True: "yes", False: "no"})).logit_
+    strong, weak = (model.add_arc(parent, "b").refitted.smoothness.strengths for parent in "ac")
+    assert strong["slope"] == weak["slope"] == 1.0
+    assert strong["interaction"] == pytest.approx({"a": strong["interaction"]["a"], "b": strong["interaction"]["a"]})
+    assert 100 * strong["interaction"]["b"] <= weak["interaction"]["b"]
+    again = model.add_arc("a", "b").add_arc("b", "c")
+    assert again.refitted.smoothness.strengths["interaction"]["b"] == strong["interaction"]["b"]
+
+
+def test_a_network_is_saved_with_its_edits(tmp_path):
+    X, y = rows()
+    classifier = TANClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    parent, child = classifier.structure_.feature_edges[0]
+    model = classifier.to_logit().change_shape("a", {1: 0.4}, X=X, y=y).remove_arc(parent, child)
+    changed = classifier.with_logit(model)
+    changed.save(tmp_path / "edited.json")
+    back = anbexact.load(tmp_path / "edited.json")
+    hidden = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
+    assert (back.predict_proba(hidden) == changed.predict_proba(hidden)).all()
+    assert (back.predict_proba(X) == model.predict_proba(X)).all()
+    assert list(map(str, back.logit_.edits)) == list(map(str, model.edits))
+    again = back.fit(X, y)
+    assert again.predict_proba(X) == pytest.approx(classifier.predict_proba(X))
+    assert again.logit_.edits == ()
+    with pytest.raises(ValueError, match="soft targets are for a refit"):
+        back.fit(X, y, soft=classifier.predict_proba(X))
+    with pytest.raises(ValueError, match="the model must be an edited to_logit"):
+        classifier.with_logit(model.refit(X, y, l2=1.0))
+    with pytest.raises(ValueError, match="the model must be an edited to_logit"):
+        classifier.with_logit(NETWORK.fit(X, y).to_logit())
+
+
+ARCS_REFUSED = [
+    ("network", ("a", "b"), {}, "pass X and y, the rows from which the network was learned"),
+    ("network", ("a", "b"), {"X": rows(n=50)[0], "y": rows(n=50)[1]}, "X and y are not the rows from which the net"),
+    ("refit", ("a", "z"), {}, r"an arc is added between two features, which 'z' is not; the features are \['a', 'b'"),
+    ("refit", ("a", "a"), {}, "an arc joins two features, not 'a' with itself"),
+    ("chain", ("a", "b"), {}, "there is an arc from 'a' to 'b' already"),
+    ("chain", ("b", "a"), {}, "there is an arc from 'a' to 'b' already"),
+    ("chain", ("dose", "a"), {}, "would close a directed cycle; the arc from 'a' to 'dose' would not"),
+    ("root", ("b", "a"), {}, r"'a' is not a child of the class; its children among the features are \['b', 'dose'\]"),
+    ("root", ("a", "b"), {}, "the class does not depend on 'a', so that the rows of the refit do not have it"),
+]
+
+
+@pytest.mark.parametrize(("name", "arc", "own", "text"), ARCS_REFUSED)
+def test_arcs_that_cannot_be_added(name, arc, own, text):
+    others = {
+        "chain": {"class": (), "a": ("class",), "b": ("class", "a"), "dose": ("class", "b")},
+        "root": {"class": (), "a": (), "b": ("class",), "dose": ("class",)},
+    }
+    X, y = rows()
+    model = WITHOUT_ARCS.get(name)
+    if model is None:
+        model = RefittedClassifier(FixedStructureClassifier(others[name], n_jobs=1), l2=1.0)
+    with pytest.raises(ValueError, match=text):
+        to_logit(model.fit(X, y)).add_arc(*arc, **own)
+
+
+def test_arcs_are_added_before_other_changes_of_the_network():
+    model, _, _ = fitted("refit")
+    parent, child = model.structure_.feature_edges[0]
+    with pytest.raises(ValueError, match="was removed by hand: take the model before that edit"):
+        model.logit_.remove_arc(parent, child).add_arc(parent, child)
+    joined = set(map(frozenset, model.structure_.feature_edges))
+    free = next(pair for pair in combinations(("a", "b", "dose"), 2) if frozenset(pair) not in joined)
+    with pytest.raises(ValueError, match=r"must be added before close\(\)"):
+        model.logit_.close().add_arc(*free)
+    given = model.logit_.with_coefficients(model.logit_.to_frame())
+    with pytest.raises(ValueError, match=r"must be added before with_coefficients\(\)"):
+        given.add_arc(*free)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_refit_after_the_removal_of_an_arc_has_no_such_arc(name):
+    classifier, X, y = fitted(name)
+    parent, child = classifier.structure_.feature_edges[0]
+    how = {"smooth": 1.0} if name == "smooth" else {"l2": 1.0}
+    again = classifier.logit_.remove_arc(parent, child).refit(X, y, **how)
+    parents = {"class": (), **{n: tuple(p for p in classifier.structure_.parents[n]) for n in X}}
+    parents[child] = tuple(name for name in parents[child] if name != parent)
+    fixed = FixedStructureClassifier(parents, ess=1.0, n_jobs=1)
+    others = {
+        "refit": RefittedClassifier(fixed, l2=1.0),
+        "smooth": AdditiveClassifier(fixed, intervals=5, smooth=1.0),
+    }
+    expected = others[name]
+    assert again.predict_proba(X) == pytest.approx(expected.fit(X, y).predict_proba(X), abs=1e-6)
+    assert (parent, child) not in again.structure.feature_edges
+    assert again.edits == ()

@@ -11,7 +11,7 @@ import tiers
 from scipy.optimize import minimize
 
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
-from anbexact.models.smooth.cone import GAP
+from anbexact.models.smooth.cone import GAP, Cone
 from anbexact.models.smooth.terms import Axis, SmoothTerm
 
 STRENGTHS = {"slope": 0.5, "curvature": 0.01, "level": 0.7, "interaction": 0.8}
@@ -163,6 +163,15 @@ class TestTheOptimum:
         value, _ = best(refitted, pairs)
         assert refitted.proof.active > 0
         assert refitted.fit.penalised == pytest.approx(value, abs=2e-5)
+
+    def test_is_the_same_if_differences_of_classes_are_not_kept_apart(self, monkeypatch):
+        options = {"n_classes": 3, "monotone": {"a": {"v": 1}, "b": {"v": -1}}}
+        blocks = fitted(1, **options).logit_.refitted
+        monkeypatch.setattr(Cone, "hub", None)
+        whole = fitted(1, **options).logit_.refitted
+        assert blocks.proof.active > 0
+        assert blocks.fit.penalised == pytest.approx(whole.fit.penalised, abs=2 * GAP)
+        np.testing.assert_allclose(blocks.shift, whole.shift, atol=1e-4)
 
     @pytest.mark.parametrize("seed", tiers.repeats(6))
     def test_has_a_gap_that_bounds_what_other_shapes_gain(self, seed):

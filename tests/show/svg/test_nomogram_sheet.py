@@ -11,7 +11,7 @@ from sheets import of_sheet, read_off
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.datasets import load_anes96, load_breast_cancer, load_iris, load_wine
 from anbexact.report import nomogram
-from anbexact.show.svg.nomogram import PAPER
+from anbexact.show.svg.nomogram import PAPER, ordered_by_importance
 
 TABLES = {"anes96": load_anes96, "iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
 MODELS = {
@@ -100,6 +100,23 @@ def test_the_most_important_features_and_a_word_on_the_others():
     assert "Risk" in said
     assert "Left out, and counted with their mean points" in said
     assert "13 more features" in said
+
+
+def test_smaller_features_stay_where_a_larger_one_is_left_out():
+    """The two-way table of p and q is too large for the room that is left; a less important feature fits."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4000)
+    strong = {f"strong {k}": np.where(rng.random(4000) < 0.8, y, 1 - y) for k in range(15)}
+    p, q = rng.integers(0, 8, (2, 4000))
+    q = np.where((rng.random(4000) < 0.62) & ((p + q) % 2 != y), (q + 1) % 8, q)
+    weak = {f"weak {k}": np.where(rng.random(4000) < 0.54, y, 1 - y) for k in range(6)}
+    X = pd.DataFrame({**strong, "p": p, "q": q, **weak})
+    classifier = ANBClassifier(ess=1.0, max_parents=1, required_edges=[("p", "q")], n_jobs=1)
+    made = nomogram(classifier.fit(X, pd.Series(y, name="c")))
+    order = [features for features in ordered_by_importance(made.sheet.system) if len(features) == 1]
+    assert order[0][0].startswith("weak")
+    assert made.left_out == [("q",)]
+    assert made.sheet.height <= PAPER[1] - 12
 
 
 def test_states_at_the_same_points_share_a_label():

@@ -7,8 +7,8 @@ from anbexact.show.report.document import Column, Paragraph, Records, Section
 from anbexact.show.report.subject import Subject
 
 COLUMNS = (
-    Column("edit", "edit"),
-    Column("reason", "reason"),
+    Column("edit", "edit", most=400),
+    Column("reason", "reason", most=400),
     Column("before", "log loss before", 4),
     Column("after", "after", 4),
     Column("difference", "difference", 4),
@@ -28,10 +28,12 @@ def edits_section(subject: Subject) -> Section | None:
         "Predictions, explanations and shapes in this report are those of the changed model. A cross-validation "
         "learns the model again, without changes by hand."
     )
+    if "constraints" in subject.facts.get("refit", {}):
+        text += " The conditions on shapes hold for what was fitted; a change of a shape by hand may break them."
     note = (
         "Log losses are in nats per row, each before and after one edit. The standard error is that of their "
-        "difference over rows. Training rows are those that the model was fitted to, so changes tend to look "
-        "costlier on them than on new rows."
+        "difference over rows. Training rows are those that the model was fitted to, so changes of shapes and "
+        "removed arcs tend to look costlier on them than on new rows, and added arcs more useful."
     )
     rows = [{**edit, "rows": _rows(edit["weight"], edit["training"])} for edit in edits]
     return Section(
