@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import anbexact
-from anbexact import AutoClassifier, PooledClassifier
+from anbexact import AutoClassifier, NaiveBayesClassifier, PooledClassifier, TANClassifier
 from anbexact.classifiers import automatic, pooled
-from anbexact.classifiers.pooling.learning import fewest_members, pool_weights
-from anbexact.classifiers.pooling.members import FEW_VALUES, MANY_FEATURES, members_in_time
+from anbexact.classifiers.pooling.learning import Record, fewest_members, pool_weights
+from anbexact.classifiers.pooling.members import FEW_VALUES, MANY_FEATURES, Member, members_in_time
 from anbexact.datasets import load_iris
 
 
@@ -136,6 +136,25 @@ def test_without_time_the_first_model_is_learned_and_the_others_are_not_warned_o
     outcomes = model.members_["outcome"].tolist()
     assert outcomes == ["pooled"] + ["out of time"] * (len(outcomes) - 1)
     assert model.weights_.tolist() == [1.0]
+
+
+def test_a_model_is_not_begun_if_a_quicker_one_took_longer_than_is_left(monkeypatch):
+    learn = Record.learn
+
+    def slow(record, fits, seconds):
+        learn(record, fits, seconds)
+        record.seconds += 1000.0 * (record.member.name == "a")
+
+    monkeypatch.setattr(Record, "learn", slow)
+    model = AutoClassifier(900.0, n_jobs=1)
+    model._automatic = lambda *_, **__: [
+        Member("a", NaiveBayesClassifier()),
+        Member("slower than a", TANClassifier(), slower_than="a"),
+        Member("another", TANClassifier()),
+    ]
+    outcomes = model.fit(*xor()).members_["outcome"]
+    assert outcomes["slower than a"] == "out of time"
+    assert set(outcomes.drop("slower than a")) <= {"pooled", "not needed", "weight 0"}
 
 
 @pytest.mark.parametrize(("more", "number"), [(0, 1), (1, 5)])

@@ -210,7 +210,8 @@ def _learn_in_turn(
     for place, record in enumerate(records):
         if done and folds and _sufficient(done[-1], folds, enough):
             break
-        if done and deadline.passed:
+        least = sum(other.seconds for other in records if other.member.name == record.member.slower_than)
+        if done and (deadline.passed or deadline.left < least):
             record.outcome = OUT_OF_TIME
             continue
 
@@ -403,8 +404,9 @@ def fewest_members(
 ) -> list[Record]:
     """Return few members whose pool predicts the held-out rows almost as well as that of all members.
 
-    The member without which the loss is least is left out, as long as it is not above the loss of all members by more
-    than the tolerance.
+    Members of weight 0 are left out first. Then the member without which the loss is least is left out, as long as it
+    is not above the loss of all members by more than the tolerance. The precision of the prior of the weights is that
+    of all members throughout.
 
     Parameters
     ----------
@@ -413,24 +415,25 @@ def fewest_members(
     tolerance : float
         Nats per row.
     """
-    kept = list(records)
     if not folds:
-        return kept
-    most = _pooled_loss(kept, folds, n_classes, ridge) + tolerance
-    while len(kept) > 1:
-        without = [[other for other in kept if other is not record] for record in kept]
-        losses = [_pooled_loss(rest, folds, n_classes, ridge) for rest in without]
+        return list(records)
+    found = pool_weights(records, folds, n_classes, ridge)
+
+    def loss(some: Sequence[Record]) -> float:
+        held_out = held_out_logs(some, folds)
+        return -fit_weights(held_out, found.ridge).log_likelihood(held_out) / float(held_out.weights.sum())
+
+    kept = list(records)
+    most = loss(kept) + tolerance
+    without = [[record for record, weight in zip(kept, found.weights, strict=True) if weight > 0]]
+    while without[0]:
+        losses = [loss(rest) for rest in without]
         best = int(np.argmin(losses))
         if losses[best] > most:
             break
         kept = without[best]
+        without = [[other for other in kept if other is not record] for record in kept]
     return kept
-
-
-def _pooled_loss(records: Sequence[Record], folds: Sequence[Fold], n_classes: int, ridge: float | str) -> float:
-    """Return the log loss of a pool on the rows to which its weights are fitted, in nats per row."""
-    held_out = held_out_logs(records, folds)
-    return -pool_weights(records, folds, n_classes, ridge).log_likelihood(held_out) / float(held_out.weights.sum())
 
 
 def held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> HeldOutLogs:

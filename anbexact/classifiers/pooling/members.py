@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.frozen import FrozenEstimator
@@ -20,8 +20,8 @@ from anbexact.classifiers.refitted import RefittedClassifier
 
 AUTO = "auto"
 """The value of a parameter that is chosen from the rows."""
-TAN_SMOOTH = "TAN smooth"
-"""The name of the member with smooth shapes of the pairs of a tree."""
+NB_SMOOTH, TAN_SMOOTH = "NB smooth", "TAN smooth"
+"""The names of the members with smooth shapes of single features, and of the pairs of a tree."""
 MANY_FEATURES = 22
 """Number of features beyond which no automatic member searches its structure exactly."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
@@ -40,10 +40,15 @@ parents (and hierarchical tables, which need fewer rows)."""
 
 @dataclass(frozen=True)
 class Member:
-    """An unfitted estimator and its name."""
+    """An unfitted estimator and its name.
+
+    ``slower_than`` is the name of a member that takes less time, if there is one: where that took longer than the
+    time that is left, this one is not begun.
+    """
 
     name: str
     estimator: DiscreteClassifier
+    slower_than: str = ""
 
 
 def equal_frequency(intervals: int) -> KBinsDiscretizer:
@@ -110,10 +115,12 @@ def members_in_time(
         return [_of_one_strength("NB", bayes, FEWEST_INTERVALS)]
     members = [_of_one_strength("NB", bayes)]
     others = {member.name: member for member in automatic_members(n_features, n_classes, n_rows, settings, cut=cut)}
-    members.append(others.pop("NB smooth"))
-    members.append(others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings)))))
+    members.append(others.pop(NB_SMOOTH))
+    tan = others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings))))
+    members.append(replace(tan, slower_than=NB_SMOOTH))
     if n_features <= MANY_FEATURES:
-        members.append(_of_one_strength("kDB", KDBClassifier(**settings)))
+        kdb = _of_one_strength("kDB", KDBClassifier(**settings))
+        members.append(replace(kdb, slower_than=members[0].name))
     return [*members, *others.values()]
 
 
@@ -126,7 +133,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int,
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     smooth = exact and size <= MANY_UNKNOWNS
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
-    members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
+    members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if size <= MOST_UNKNOWNS:
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
     if smooth:
@@ -145,7 +152,7 @@ def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int)
     networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
     if exact:
         networks["ANB"] = ANBClassifier(**given)
-    members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(**given)))]
+    members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
     if smooth:
         members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
     members += [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
