@@ -23,6 +23,17 @@ N_ROWS = 100
 POINTS, LISTS, ROWS, CODES = "Points", "Lists", "Rows", "Codes"
 """The sheets: what counts how much, the states and cut points of the features, the rows to be scored, and the numbers
 of their states, without which formulas of many features would be longer than a cell can hold."""
+EDITS = "Changes by hand"
+"""The sheet with the log of changes by hand, if there are any."""
+HEADINGS = {
+    "edit": "edit",
+    "reason": "reason",
+    "before": "log loss before",
+    "after": "after",
+    "difference": "difference",
+    "difference_error": "standard error",
+}
+"""What that sheet shows of every edit, with the headings of its columns."""
 
 
 def write_workbook(card: Scorecard, path: str | Path) -> None:
@@ -64,6 +75,11 @@ def write_workbook(card: Scorecard, path: str | Path) -> None:
         span = f"{get_column_letter(first)}{number}:{get_column_letter(last)}{number}"
         heads = f"{LISTS}!$A$2:$A${len(labels) + 1}"
         rows.append([*[None] * n_features, *scores, *chances, f"=INDEX({heads},MATCH(MAX({span}),{span},0))"])
+    if card.edits:
+        edits = book.create_sheet(EDITS)
+        edits.append(list(HEADINGS.values()))
+        for edit in card.edits:
+            edits.append([_value(edit.record()[key]) for key in HEADINGS])
     for k, label in enumerate(card.classes_.tolist()):
         lists.cell(k + 2, 1, _value(label))
     lists.cell(1, 1, _text(card.class_name))

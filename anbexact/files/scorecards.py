@@ -15,21 +15,19 @@ from anbexact._runtime.json_values import decode, encode, encode_as
 from anbexact.files.describe import describe_cut_points, describe_quantities, describe_variables
 from anbexact.files.document import SCORECARD, read_document, write_document
 from anbexact.files.restore import read_cut_points, read_vocabulary
+from anbexact.models.logit.edits import LoggedEdit
 from anbexact.scorecards.scorecard import Certificate, Scorecard
-from anbexact.scorecards.tables import PointTable
+from anbexact.scorecards.tables import MOST_POINTS, PointTable
 from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import Vocabulary
-
-MOST_POINTS = 2**53
-"""Whole numbers up to which floats are exact, so that no points are larger."""
 
 
 def save_scorecard(card: Scorecard, path: str | Path) -> None:
     """Write a scorecard to a JSON file that :func:`load_scorecard` reads.
 
-    The file has the points, the scale, what is proved about them, and how frames are read: names and states of the
-    columns, and their cut points. It does not have the classifier from which the card was made. It is replaced only
-    when the new one is complete.
+    The file has the points, the scale, what is proved about them, the log of changes by hand, and how frames are
+    read: names and states of the columns, and their cut points. It does not have the classifier from which the card
+    was made. It is replaced only when the new one is complete.
 
     Parameters
     ----------
@@ -85,6 +83,7 @@ def save_scorecard(card: Scorecard, path: str | Path) -> None:
         "reference": card.classes_.tolist().index(card.reference),
         "total_weight": float(card.total_weight),
         "certificate": None if card.certificate is None else asdict(card.certificate),
+        **({"edits": [edit.to_dict(position) for edit in card.edits]} if card.edits else {}),
     }
     write_document(SCORECARD, contents, path)
 
@@ -136,7 +135,9 @@ def _restore(document: Mapping[str, Any]) -> Scorecard:
         certificate = None
         if document["certificate"] is not None:
             certificate = _read_certificate(mapped(document["certificate"]))
-    return Scorecard(tables, intercept, scale, offset, reference, reader, total, certificate)
+    with reading("edits"):
+        edits = tuple(_read_edit(mapped(edit), vocabulary, tables) for edit in listed(document.get("edits", [])))
+    return Scorecard(tables, intercept, scale, offset, reference, reader, total, certificate, edits)
 
 
 def _read_reader(document: Mapping[str, Any], vocabulary: Vocabulary) -> Reader:
@@ -175,6 +176,14 @@ def _read_table(table: Mapping[str, Any], vocabulary: Vocabulary, n_scores: int)
     if weight.shape != (int(np.prod(arities)),) or (weight < 0).any():
         raise ValueError("there must be a weight, 0 or more, for every joint state")
     return PointTable(features, points.reshape(shape), weight.reshape(arities))
+
+
+def _read_edit(described: Mapping[str, Any], vocabulary: Vocabulary, tables: tuple[PointTable, ...]) -> LoggedEdit:
+    """Return a change by hand; refuse one of features without a table of points."""
+    edit = LoggedEdit.from_dict(described, vocabulary)
+    if edit.features not in [table.features for table in tables]:
+        raise ValueError(f"no table of points has the features {list(edit.features)}, whose points were changed")
+    return edit
 
 
 def _points(value: Any, length: int) -> Positions:

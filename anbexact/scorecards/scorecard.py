@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,11 @@ import pandas as pd
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.units import counted
+from anbexact.models.logit.edits import LoggedEdit, cost_of
+from anbexact.scorecards.point_edits import changed_table, table_with
 from anbexact.scorecards.tables import PointRow, PointTable, point_rows, score_name, state_labels
+from anbexact.tables.labels import logs_of_labels
 from anbexact.tables.reader import Reader
 
 AGAINST = ("best", "mean")
@@ -79,7 +83,8 @@ class Scorecard(Displayed):
     Every class other than the reference class has a score, ``intercept + Σ points``, which is the only score if there
     are two classes. The log odds of the class against the reference class are ``scale · score + offset``.
 
-    :func:`~anbexact.adapters.to_scorecard` makes it; no method changes it.
+    :func:`~anbexact.adapters.to_scorecard` makes it; no method changes it, and :meth:`change_points` returns another
+    card.
 
     Attributes
     ----------
@@ -98,7 +103,9 @@ class Scorecard(Displayed):
     total_weight : float
         Weight of the training rows.
     certificate : Certificate or None
-        What is proved about the points; None if the log odds of a model were rounded.
+        What is proved about the points; None if the log odds of a model were rounded, or points were changed by hand.
+    edits : tuple of LoggedEdit
+        The changes of points by hand, in their order, each with its reason and its cost.
     """
 
     tables: tuple[PointTable, ...]
@@ -109,6 +116,7 @@ class Scorecard(Displayed):
     reader: Reader
     total_weight: float
     certificate: Certificate | None = None
+    edits: tuple[LoggedEdit, ...] = ()
 
     # ---- what it consists of
 
@@ -162,7 +170,8 @@ class Scorecard(Displayed):
 
         Columns of a frame are found by their names, and those of other features are ignored; a table without names
         must have the columns of ``fit``. A missing cell, and a value that is not a state, get the points of the row
-        "missing or unknown", the rounded mean of the training rows, unless missing cells were a state of their own.
+        "missing or unknown", unless missing cells were a state of their own. These points are the rounded mean of the
+        training rows, if they were not changed by hand.
 
         Raises
         ------
@@ -206,6 +215,12 @@ class Scorecard(Displayed):
         powers = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
+    def _log_proba(self, X: Any) -> Floats:
+        """Return ln P(class | score) of rows, (rows, classes), in nats."""
+        logs = self.log_odds(self._scores(X))
+        logs = logs - logs.max(axis=1, keepdims=True)
+        return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, (rows,); of equally probable classes, the first."""
         return np.asarray(self.classes_[self.log_odds(self._scores(X)).argmax(axis=1)])
@@ -240,11 +255,7 @@ class Scorecard(Displayed):
         """
         if against not in AGAINST:
             raise ValueError(f"against must be one of {', '.join(map(repr, AGAINST))}, not {against!r}")
-        if label is None and self.n_scores == 1:
-            label = self.scored[0]
-        if label not in self.scored:
-            raise ValueError(f"label must be a class with a score, one of {list(self.scored)}, not {label!r}")
-        k = self.scored.index(label)
+        k = self._score_of(label)
         codes = self._codes(X)
         n_rows = self.n_rows_of(codes, X)
         points = np.stack([table.at(codes)[:, k] for table in self.tables] or [np.zeros(n_rows, np.int64)], axis=1)
@@ -267,10 +278,107 @@ class Scorecard(Displayed):
         found = pd.DataFrame(listed, columns=columns).set_index(["row", "rank"])
         return found.astype({"cost": np.int64}) if against == "best" else found
 
+    def _score_of(self, label: Any) -> int:
+        """Return the number of the score of a class, by default of the only one."""
+        if label is None and self.n_scores == 1:
+            return 0
+        if label not in self.scored:
+            raise ValueError(f"label must be a class with a score, one of {list(self.scored)}, not {label!r}")
+        return self.scored.index(label)
+
     def labels(self, table: PointTable) -> list[list[str]]:
         """Return, for every feature of a table, the names of its states as on the card; the last one is `OTHER`."""
         vocabulary, cut_points = self.reader.vocabulary, self.reader.cut_points
         return [state_labels(table, axis, vocabulary, cut_points) for axis in range(len(table.features))]
+
+    # ---- changes by hand
+
+    def change_points(
+        self,
+        features: Hashable | list[Hashable],
+        changes: Mapping[Any, int],
+        *,
+        label: Any = None,
+        reason: str = "",
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> Scorecard:
+        """Return the card with some points changed by hand.
+
+        A state in ``changes`` gets the points that are given there, in the place of its own. All other points, the
+        intercept, the scale and the offset stay as they are, so ``d`` points more add ``scale · d`` nats to the log
+        odds of ``label`` against every other class. Scores, probabilities, reasons and all other forms of the result
+        follow from its points. Its last edit says what the change costs.
+
+        Nothing is proved about points that were changed by hand, so the result has no certificate.
+
+        Parameters
+        ----------
+        features : Hashable or list
+            A feature, or a list of several that have a table of points together, in any order.
+        changes : mapping of state to int
+            The new points, not what is added to the old ones. A key is one of these; for several features, a tuple of
+            them, in the order of ``features``:
+
+            - the name of a row as on the card and in :meth:`to_frame`, such as ``"> 30, ≤ 60"`` or
+              ``"missing or unknown"``, which stands for all states of the row;
+            - a number, which stands for the row of intervals that contains it;
+            - a single state, by its name or by a value, which leaves its row if that has others;
+            - None for missing cells: their own state if they have one, or else the row ``"missing or unknown"``.
+        label : class label, optional
+            The class whose score is meant; needed if there are several scores.
+        reason : str, optional
+            Why the change is made; it is kept with the edit.
+        X, y, sample_weight : optional
+            Rows on which the log loss before and after is measured, best ones from which the card was not made. A
+            card has no rows of its own: without these, the cost stays unknown.
+
+        Returns
+        -------
+        Scorecard
+            Its ``edits`` end with this one.
+
+        Raises
+        ------
+        ValueError
+            For features without a table of points, a state that is not known, points that are not whole numbers, two
+            numbers of points for the same state, a ``label`` without a score, or ``X`` without ``y``; also if a row
+            of positive weight has a class that the card does not know.
+
+        Examples
+        --------
+        >>> from anbexact import NaiveBayesClassifier
+        >>> from anbexact.adapters import to_scorecard
+        >>> from anbexact.datasets import load_monks
+        >>> X, y = load_monks(1)
+        >>> card = to_scorecard(NaiveBayesClassifier().fit(X, y))
+        >>> edited = card.change_points("jacket_color", {"red": 90}, reason="agreed on by the board", X=X, y=y)
+        >>> print(edited.edits[0].text)
+        jacket_color = red: 90 points instead of 211
+        >>> (edited.score(X) - card.score(X))[X["jacket_color"] == "red"].tolist()[:3]
+        [-121, -121, -121]
+        """
+        names = tuple(features) if isinstance(features, list) else (features,)
+        table = table_with(self.tables, names)
+        k = self._score_of(label)
+        changed, text = changed_table(table, names, changes, k, self.reader.vocabulary, self.reader.cut_points)
+        if self.n_scores > 1:
+            text = f"{text} for {self.scored[k]}"
+        if X is None and (y is not None or sample_weight is not None):
+            raise ValueError("y and sample_weight need the rows: pass X, too")
+        if X is not None and y is None:
+            raise ValueError("the log loss of rows needs their classes: pass y, too")
+        tables = tuple(changed if own is table else own for own in self.tables)
+        same = np.array_equal(changed.points, table.points)
+        edited = replace(self, tables=tables, certificate=self.certificate if same else None)
+        cost = None
+        if X is not None:
+            classes = self.classes_.tolist()
+            before, weights = logs_of_labels(self._log_proba(X), classes, y, sample_weight)
+            after, _ = logs_of_labels(edited._log_proba(X), classes, y, sample_weight)
+            cost = cost_of(before, after, weights, training=False)
+        return replace(edited, edits=(*self.edits, LoggedEdit(table.features, text, reason, cost)))
 
     # ---- other forms
 
@@ -330,7 +438,8 @@ class Scorecard(Displayed):
     def to_excel(self, path: str | Path) -> None:
         """Write the card as a workbook: a sheet with the points, and a sheet that scores rows by formulas.
 
-        The formulas need no macros. They refer to the points, so that a changed point changes the scores.
+        The formulas need no macros. They refer to the points, so that a changed point changes the scores. A further
+        sheet lists the changes by hand, if there are any.
 
         Raises
         ------
@@ -343,4 +452,5 @@ class Scorecard(Displayed):
 
     def __repr__(self) -> str:
         scores = f"scores of {', '.join(map(str, self.scored))} against {self.reference}"
-        return f"<Scorecard of {self.class_name!r}: {len(self.features)} features, {scores}>"
+        by_hand = f", {counted(len(self.edits), 'change')} by hand" if self.edits else ""
+        return f"<Scorecard of {self.class_name!r}: {len(self.features)} features, {scores}{by_hand}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -15,6 +15,8 @@ from anbexact.tables.vocabulary import Vocabulary
 
 OTHER = "missing or unknown"
 """What a scorecard calls the cells that are missing or contain a value that is not a state."""
+MOST_POINTS = 2**53
+"""Whole numbers up to which floats are exact, so that no points are larger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +125,8 @@ def axis_groups(
     """Return the groups of states along an axis, with their names; the last is for missing or unknown cells."""
     name = table.features[axis]
     n_intervals = len(cut_points[name]) + 1 if name in cut_points else 0
-    states = vocabulary.states[name]
-    found = [
-        (group_label([str(states[k]) for k in group], intervals=group[0] < n_intervals), tuple(group))
-        for group in table.groups(axis, n_intervals)
-    ]
+    groups = table.groups(axis, n_intervals)
+    found = [(states_label(name, group, vocabulary, cut_points), tuple(group)) for group in groups]
     return [*found, (OTHER, (table.n_states[axis],))]
 
 
@@ -140,6 +139,14 @@ def state_labels(
         for state in group:
             found[state] = label
     return found
+
+
+def states_label(
+    name: Hashable, group: Sequence[int], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]
+) -> str:
+    """Return the name of a group of states of a feature, given by their positions."""
+    states = [str(vocabulary.states[name][k]) for k in group]
+    return group_label(states, intervals=name in cut_points and group[0] <= len(cut_points[name]))
 
 
 def group_label(states: list[str], *, intervals: bool) -> str:

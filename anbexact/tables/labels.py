@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from anbexact._runtime.arrays import Floats
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.reading import frame_names, is_series, read_column
 from anbexact.tables.table import (
     Weights,
+    check_weights,
     class_name_of,
 )
 
@@ -61,6 +63,29 @@ def read_labels(y: Any, columns: Sequence[Column] = ()) -> Column:
             y = pd.Series(column_or_1d(array, warn=True), name=name)
     target = read_column(y, class_name_of(y, [column.name for column in columns]))
     return target if target.quantity is None else Column(target.name, *target.coded)
+
+
+def logs_of_labels(logs: Floats, classes: Sequence[Any], y: Any, sample_weight: Any) -> tuple[Floats, Weights]:
+    """Return ln P(true class | row) of rows in nats, and their weights, given that of all classes, (rows, classes).
+
+    Raises
+    ------
+    ValueError
+        If a row of positive weight has another class, or if lengths differ.
+    """
+    check_consistent_length(logs, y)
+    weights = check_weights(sample_weight, len(logs))
+    codes, labels = read_labels(y).coded
+    place = {label: k for k, label in enumerate(classes)}
+    unknown = [labels[code] if code >= 0 else None for code in np.unique(codes[weights > 0])]
+    unknown = [label for label in unknown if label not in place]
+    if unknown:
+        raise ValueError(
+            f"y contains {unknown[0]!r}, which is not a class of this model (classes: {list(classes)}): "
+            "leave such rows out, as they have no likelihood under it"
+        )
+    known = np.array([*(place.get(label, 0) for label in labels), 0])[codes]
+    return logs[np.arange(len(logs)), known], weights
 
 
 def check_classes(classes: Any) -> list[Any]:

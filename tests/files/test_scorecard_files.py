@@ -31,6 +31,13 @@ CARDS = {
 }
 
 
+CARDS["edited"] = lambda X, y: (
+    CARDS["rounded"](X, y)
+    .change_points("a", {"x": 7, None: -2}, label="good", reason="as <agreed>")
+    .change_points("size", {0.0: -11}, label="good", X=X, y=y)
+)
+
+
 @pytest.mark.parametrize("kind", CARDS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_files_lose_nothing(kind, n_classes, tmp_path):
@@ -42,6 +49,9 @@ def test_files_lose_nothing(kind, n_classes, tmp_path):
     np.testing.assert_array_equal(again.score(rows), card.score(rows))
     np.testing.assert_array_equal(again.predict_proba(rows), card.predict_proba(rows))
     assert again.certificate == card.certificate
+    assert [edit.record() for edit in again.edits] == [edit.record() for edit in card.edits]
+    assert len(card.edits) == (2 if kind == "edited" else 0)
+    assert ("edits" in json.loads((tmp_path / "card.json").read_text())) == (kind == "edited")
     assert again.to_html() == card.to_html()
     assert again.to_sql() == card.to_sql()
     label = card.scored[0]
@@ -55,13 +65,20 @@ CHANGES = {
     "weight": (lambda found: found["tables"][0].update(weight=[1.0]), "tables: there must be a weight"),
     "reference": (lambda found: found.update(reference=2), "reference: a whole number from 0 to 1"),
     "scale": (lambda found: found.update(scale=0), "scale: a finite number above 0"),
+    "edits": (lambda found: found.update(edits={}), "edits: a list was expected"),
+    "edited": (
+        lambda found: found["edits"][0].update(features=[0, 1, 2]),
+        "edits: no table of points has the features",
+    ),
+    "words": (lambda found: found["edits"][0].update(text=None), "edits: text was expected"),
+    "cost": (lambda found: found["edits"][1]["cost"].pop("after"), "edits: 'after' is missing"),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_damage_is_named(change, tmp_path):
     path = tmp_path / "card.json"
-    save_scorecard(CARDS["rounded"](*table(2)), path)
+    save_scorecard(CARDS["edited"](*table(2)), path)
     found = json.loads(path.read_text())
     CHANGES[change][0](found)
     path.write_text(json.dumps({**found, "sha256": digest(found)}))

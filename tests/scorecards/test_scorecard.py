@@ -61,7 +61,9 @@ MODELS = {
 }
 
 
-@pytest.fixture(scope="module", params=[("tan", 2), ("smooth", 3), ("small", 2)], ids=lambda of: f"{of[0]}-{of[1]}")
+@pytest.fixture(
+    scope="module", params=[("tan", 2), ("smooth", 3), ("small", 2), ("edited", 3)], ids=lambda of: f"{of[0]}-{of[1]}"
+)
 def made(request):
     """A card, and its rows with and without holes."""
     model, n_classes = request.param
@@ -69,6 +71,9 @@ def made(request):
     if model == "small":
         fitted = TANClassifier(ess=1.0).fit(X, y)
         return to_scorecard(fitted, X, y, max_points=4, n_features=3, reference="good"), holes(X)
+    if model == "edited":
+        card = to_scorecard(MODELS["nb"].fit(X, y)).change_points("it's", {"x": 33, None: -4}, label="good")
+        return card.change_points("size", {0.1: 50}, label="so so", X=X, y=y), holes(X)
     return to_scorecard(MODELS[model].fit(X, y)), holes(X)
 
 
@@ -285,6 +290,8 @@ def test_workbooks_hold_every_point(made, tmp_path):
     rows = [row[2 : 2 + card.n_scores] for row in book["Points"].iter_rows(values_only=True)]
     flat = [list(points) for own in card.tables for points in own.points.reshape(-1, card.n_scores).tolist()]
     assert [list(row) for row in rows[4:]] == flat
+    listed = book["Changes by hand"].iter_rows(values_only=True) if card.edits else [()]
+    assert [row[0] for row in list(listed)[1:]] == [edit.text for edit in card.edits]
     first = next(book["Rows"].iter_rows(min_row=2, max_row=2, values_only=True))
     assert str(first[len(card.features)]).startswith("=Points!")
 

@@ -1,4 +1,4 @@
-"""Changes of a logistic regression by hand, with what each of them costs."""
+"""Changes by hand, with what each of them costs: what they have in common, and those of a logistic regression."""
 
 from __future__ import annotations
 
@@ -55,19 +55,13 @@ class EditCost:
 
 
 @dataclass(frozen=True, eq=False)
-class Edit:
-    """A change of a :class:`~anbexact.adapters.LogitModel` by hand.
+class LoggedEdit:
+    """A change by hand, as a log lists it: of the points of a scorecard, or of a logistic regression.
 
     Attributes
     ----------
-    kind : {"shape", "arc", "added arc"}
-        Whether values of a shape were changed, or an arc was removed or added.
     features : tuple
-        The features of the term; of an arc, the child, the parent, and, if it was removed, the other parents of the
-        child.
-    change : (*states, classes) float64
-        What was added to the term, in nats; 0 for an arc that was added, with which tables or shapes were learned
-        again.
+        The features of the table of points, or of the term.
     text : str
         The change in words.
     reason : str
@@ -76,9 +70,7 @@ class Edit:
         What it costs; None if no rows were known.
     """
 
-    kind: str
     features: tuple[Hashable, ...]
-    change: Floats
     text: str
     reason: str
     cost: EditCost | None
@@ -96,13 +88,53 @@ class Edit:
     def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
         """Return the JSON form, in which variables are given by their numbers in ``positions``."""
         return {
-            "kind": self.kind,
             "features": [positions[name] for name in self.features],
-            "change": self.change.ravel().tolist(),
             "text": self.text,
             "reason": self.reason,
             "cost": None if self.cost is None else asdict(self.cost),
         }
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any], vocabulary: Vocabulary) -> LoggedEdit:
+        """Return the edit that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If it does not match the vocabulary.
+        """
+        names = vocabulary.names
+        features = tuple(names[j] for j in references(described["features"], len(names)))
+        cost = described["cost"]
+        if cost is not None:
+            known = {of.name: mapped(cost)[of.name] for of in fields(EditCost)}
+            training = bool(known.pop("training"))
+            cost = EditCost(**{name: number(value) for name, value in known.items()}, training=training)
+        return LoggedEdit(features, text(described["text"]), text(described["reason"]), cost)
+
+
+@dataclass(frozen=True, eq=False)
+class Edit(LoggedEdit):
+    """A change of a :class:`~anbexact.adapters.LogitModel` by hand.
+
+    Its ``features`` are those of the term; of an arc, the child, the parent, and, if it was removed, the other
+    parents of the child.
+
+    Attributes
+    ----------
+    kind : {"shape", "arc", "added arc"}
+        Whether values of a shape were changed, or an arc was removed or added.
+    change : (*states, classes) float64
+        What was added to the term, in nats; 0 for an arc that was added, with which tables or shapes were learned
+        again.
+    """
+
+    kind: str
+    change: Floats
+
+    def to_dict(self, positions: Mapping[Hashable, int]) -> dict[str, Any]:
+        """Return the JSON form; see :meth:`LoggedEdit.to_dict`."""
+        return {"kind": self.kind, **super().to_dict(positions), "change": self.change.ravel().tolist()}
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any], vocabulary: Vocabulary) -> Edit:
@@ -113,19 +145,13 @@ class Edit:
         ValueError
             If it does not match the vocabulary.
         """
-        names = vocabulary.names
         kind = text(described["kind"])
         if kind not in (SHAPE, ARC, ADDED):
             raise ValueError(f"an edit is of the kind {SHAPE!r}, {ARC!r} or {ADDED!r}, not {kind!r}")
-        features = tuple(names[j] for j in references(described["features"], len(names)))
-        shape = [vocabulary.arity(name) for name in (*features, vocabulary.class_name)]
+        logged = LoggedEdit.from_dict(described, vocabulary)
+        shape = [vocabulary.arity(name) for name in (*logged.features, vocabulary.class_name)]
         change = numbers(listed(described["change"], int(np.prod(shape)))).reshape(shape)
-        cost = described["cost"]
-        if cost is not None:
-            known = {of.name: mapped(cost)[of.name] for of in fields(EditCost)}
-            training = bool(known.pop("training"))
-            cost = EditCost(**{name: number(value) for name, value in known.items()}, training=training)
-        return cls(kind, features, change, text(described["text"]), text(described["reason"]), cost)
+        return cls(logged.features, logged.text, logged.reason, logged.cost, kind, change)
 
 
 def apply_edit(edit: Edit, potentials: Potentials, structure: Structure) -> tuple[Potentials, Structure]:

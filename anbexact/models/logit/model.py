@@ -645,7 +645,7 @@ class LogitModel(LogitPosterior, Displayed):
         if isinstance(self.refitted, SmoothRefit):
             with_edits(self.refitted, [(names, change)], strict=True)
         text = f"{'; '.join(said)} for {self.classes_[k]}"
-        return self._costed(Edit(SHAPE, names, change, text, reason, None), X, y, sample_weight)
+        return self._costed(Edit(names, text, reason, None, SHAPE, change), X, y, sample_weight)
 
     def remove_arc(
         self,
@@ -683,7 +683,7 @@ class LogitModel(LogitPosterior, Displayed):
         names = (child, parent, *(name for name in held.features if name not in (child, parent)))
         heir_of(self.potentials, names)
         text = f"arc from {parent} to {child} removed"
-        return self._costed(Edit(ARC, names, self._without(names), text, reason, None), X, y, sample_weight)
+        return self._costed(Edit(names, text, reason, None, ARC, self._without(names)), X, y, sample_weight)
 
     def add_arc(
         self,
@@ -768,7 +768,7 @@ class LogitModel(LogitPosterior, Displayed):
         for earlier in self.edits:
             model = model._edited(model._again(earlier))
         names, shape = (child, parent), (self._shape[child], self._shape[parent], len(self.classes_))
-        edit = Edit(ADDED, names, np.zeros(shape), f"arc from {parent} to {child} added", reason, None)
+        edit = Edit(names, f"arc from {parent} to {child} added", reason, None, ADDED, np.zeros(shape))
         training = self.refitted is None
         return self._costed_by(edit, model._edited, X, y, sample_weight, training)
 

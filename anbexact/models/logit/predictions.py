@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.utils.validation import check_consistent_length
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.cached import cached_property
@@ -26,9 +25,8 @@ from anbexact.models.network.network import Network, TableNetwork
 from anbexact.models.network.posterior import Posterior
 from anbexact.models.structure import Structure
 from anbexact.tables.cuts import Cuts
-from anbexact.tables.labels import read_labels
+from anbexact.tables.labels import logs_of_labels
 from anbexact.tables.reader import Reader
-from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
@@ -318,17 +316,4 @@ class LogitPosterior(Model):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return ln P(true class | row) in nats, and the weights, of rows; see :meth:`log_likelihood`."""
-        logs = self._log_posterior(X)
-        check_consistent_length(logs, y)
-        weights = check_weights(sample_weight, len(logs))
-        codes, labels = read_labels(y).coded
-        place = {label: k for k, label in enumerate(self.classes_.tolist())}
-        unknown = [labels[code] if code >= 0 else None for code in np.unique(codes[weights > 0])]
-        unknown = [label for label in unknown if label not in place]
-        if unknown:
-            raise ValueError(
-                f"y contains {unknown[0]!r}, which is not a class of this model (classes: {self.classes_.tolist()}): "
-                "leave such rows out, as they have no likelihood under it"
-            )
-        known = np.array([*(place.get(label, 0) for label in labels), 0])[codes]
-        return logs[np.arange(len(logs)), known], weights
+        return logs_of_labels(self._log_posterior(X), self.classes_.tolist(), y, sample_weight)

@@ -14,6 +14,7 @@ from anbexact.show.notebook.by_type import html
 from anbexact.show.notebook.fragments import fragment, note, paragraph
 from anbexact.show.report.embedded import text_of
 from anbexact.show.report.page.page import page
+from anbexact.show.report.sections.edits import edits_table
 from anbexact.show.svg.markup import Markup, element, joined
 
 MOST_LISTED = 8
@@ -31,6 +32,7 @@ def sheet(card: Scorecard, title: str | None = None) -> Markup:
         ("points", "Points", joined([_instructions(card), point_tables(card)])),
         ("probabilities", "From the score to the probability", _levels(card)),
         ("calculator", "Calculator", _calculator(card)),
+        *([("edits", "Changes by hand", _edits(card))] if card.edits else []),
         ("notes", "How the points were found", _notes(card)),
     ]
     return page(heading, sections, scripts=("scorecard.js",), styles=("scorecard.css",), contents=False)
@@ -39,7 +41,7 @@ def sheet(card: Scorecard, title: str | None = None) -> Markup:
 @html.register
 def scorecard_html(card: Scorecard) -> Markup:
     """Return a scorecard for a notebook: its tables and what is proved about them."""
-    return fragment(_instructions(card), point_tables(card), _notes(card))
+    return fragment(_instructions(card), point_tables(card), *([_edits(card)] if card.edits else []), _notes(card))
 
 
 def _instructions(card: Scorecard) -> Markup:
@@ -224,17 +226,31 @@ def _calculator(card: Scorecard) -> Markup:
     )
 
 
-# ---- notes
+# ---- changes by hand, and notes
+
+
+def _edits(card: Scorecard) -> Markup:
+    text = (
+        "Log losses are in nats per row, each before and after one edit. The standard error is that of their "
+        "difference over rows."
+    )
+    return edits_table([edit.record() for edit in card.edits], text).html()
 
 
 def claims(card: Scorecard) -> list[str]:
     """Return sentences on how the points were found, and what is proved about them."""
-    found = [
-        f"The points rest on training rows with a total weight of {card.total_weight:,.6g}. A row “{OTHER}” has the "
-        "mean points of these rows, rounded: such a cell counts neither for nor against any class."
-    ]
+    means = (
+        f"Before the changes by hand, a row “{OTHER}” had the mean points of these rows, rounded; changes of other "
+        "rows do not adjust it."
+        if card.edits
+        else f"A row “{OTHER}” has the mean points of these rows, rounded: such a cell counts neither for nor "
+        "against any class."
+    )
+    found = [f"The points rest on training rows with a total weight of {card.total_weight:,.6g}. {means}"]
     proved = card.certificate
-    if proved is None:
+    if proved is None and card.edits:
+        found.append("Points were changed by hand after they had been found, so nothing is proved about them.")
+    elif proved is None:
         found.append("The points are the log odds of the model, rounded to whole points.")
     else:
         loss = "observed classes" if proved.observed else "classes as the model expects them"

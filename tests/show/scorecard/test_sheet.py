@@ -47,6 +47,27 @@ def test_names_stay_text():
     assert SCRIPT in parsed.text
     assert "</script><b>" in "".join(parsed.text)
     Page(shown(card))
+    edited = card.change_points(SCRIPT, {"&": 1}, reason="<s>reason</s>")
+    parsed = Page(edited.to_html())
+    assert "s" not in {tag for tag, _ in parsed.elements}
+    assert "<s>reason</s>" in parsed.text
+
+
+def test_changes_by_hand_are_on_the_sheet():
+    X, y = load_iris()
+    card = to_scorecard(NaiveBayesClassifier(ess=1.0).fit(X, y), X, y, max_points=3, n_features=1, gap=0.1)
+    assert "Changes by hand" not in card.to_html()
+    (name,) = card.features
+    edited = card.change_points(name, {None: 2}, label="virginica", reason="a probe", X=X, y=y)
+    edited = edited.change_points(name, {None: 1}, label="virginica")
+    for page in (edited.to_html(), shown(edited)):
+        text = " ".join(" ".join(Page(page).text).split())
+        for edit in edited.edits:
+            assert edit.text in text
+        assert f"a probe {edited.edits[0].cost.before:.4f}" in text
+        assert "not measured" in text
+        assert "changed by hand after they had been found, so nothing is proved about them" in text
+        assert "none have a loss" not in text
 
 
 def test_points_and_probabilities_are_on_the_sheet():

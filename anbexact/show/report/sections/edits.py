@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from anbexact._runtime.units import agreeing, counted
 from anbexact.show.report.document import Column, Paragraph, Records, Section
 from anbexact.show.report.subject import Subject
@@ -35,12 +38,13 @@ def edits_section(subject: Subject) -> Section | None:
         "difference over rows. Training rows are those that the model was fitted to, so changes of shapes and "
         "removed arcs tend to look costlier on them than on new rows, and added arcs more useful."
     )
+    return Section("edits", "Changes by hand", [Paragraph(text, key="text"), edits_table(edits, note)])
+
+
+def edits_table(edits: Sequence[dict[str, Any]], note: str) -> Records:
+    """Return the table of edits, given as records, with a note on it."""
     rows = [{**edit, "rows": _rows(edit["weight"], edit["training"])} for edit in edits]
-    return Section(
-        "edits",
-        "Changes by hand",
-        [Paragraph(text, key="text"), Records("edits", COLUMNS, rows, "Edits in their order", note)],
-    )
+    return Records("edits", COLUMNS, rows, "Edits in their order", note)
 
 
 def _rows(weight: float | None, training: bool | None) -> str:
