@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,11 @@ def write_workbook(card: Scorecard, path: str | Path) -> None:
         sheet.freeze_panes = "A2"
         for j in range(1, sheet.max_column + 1):
             sheet.column_dimensions[get_column_letter(j)].width = 18
-    book.save(path)
+    content = (
+        BytesIO()
+    )  # on a full disk, openpyxl would leave an archive open, which fails again when it is collected
+    book.save(content)
+    Path(path).write_bytes(content.getvalue())
 
 
 def _write_lists(sheet: Any, columns: tuple[CodedColumn, ...]) -> list[str]:

@@ -14,12 +14,15 @@ import mmap
 import os
 import pickle
 import re
+import signal
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numba
@@ -59,8 +62,11 @@ class SavedKernel:
             If the process may not allocate what either of them needs.
         """
         _require_memory()
-        target_context.refresh()
-        key = sig, target_context.codegen().magic_tuple()
+        with _later_interrupts():
+            target_context.refresh()
+            return self._load((sig, target_context.codegen().magic_tuple()), target_context)
+
+    def _load(self, key: tuple[Any, Any], target_context: Any) -> Any:
         try:
             content = self._path(key).read_bytes()
         except OSError:
@@ -95,6 +101,27 @@ class SavedKernel:
     def _origin(self, key: tuple[Any, Any]) -> tuple[Any, ...]:
         """Return all that the code of a signature follows from."""
         return numba.__version__, self._stamp, _imported_sources(self._module), key
+
+
+@contextmanager
+def _later_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block, where this is the main thread and a function handles it.
+
+    While LLVM loads code, or compiles what all kernels need, it calls functions of llvmlite. What is raised in these
+    is lost, and LLVM then goes on without the code that it asked for, which may end the process.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *given: came.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(*came[0])
 
 
 def _require_memory() -> None:

@@ -90,7 +90,13 @@ def compare_and_print(
 def _cross_validate(
     X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None, args: argparse.Namespace
 ) -> Comparison:
-    """Return the measurements, and note each warning of the classifiers once, unless their notes say the same."""
+    """Return the measurements, and note each warning of the classifiers once, unless their notes say the same.
+
+    Raises
+    ------
+    InputError
+        If a parameter is wrong, or if no model ended in time.
+    """
     demo = args.data is None and args.dataset is None
     models = args.models or (DEMO_MODELS if demo else None)
     table = None if args.json else ComparisonTable([*(args.models or MODELS), "TAN refitted"])
@@ -124,6 +130,10 @@ def _cross_validate(
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         if text not in frame.attrs["notes"]:
             note(text)
+    if frame.empty:
+        raise InputError(
+            f"no model ended within the time limit of {args.time_limit:g} s: pass a longer --time-limit, or none"
+        )
     return frame
 
 

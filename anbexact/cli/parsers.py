@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
 from importlib import import_module
 from typing import Any, NoReturn
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.lazy import no_garbage
 
 FORMATTER = argparse.RawDescriptionHelpFormatter

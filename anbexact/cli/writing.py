@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path, PurePath
 from typing import Any, TextIO
 
@@ -212,7 +213,11 @@ def _write_workbook(frame: pd.DataFrame, path: str) -> None:
     columns = [map(_excel_value, frame[name].astype(object)) for name in frame]
     for row in zip(*columns, strict=True):
         sheet.append(list(map(excel, names, row)))
-    book.save(path)
+    content = (
+        BytesIO()
+    )  # on a full disk, openpyxl would leave an archive open, which fails again when it is collected
+    book.save(content)
+    Path(path).write_bytes(content.getvalue())
 
 
 def _excel_value(cell: Any) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.displayed import Displayed
 from anbexact.explanations.background import distributions
 from anbexact.explanations.shapley import ShapleyTables, conditional_values

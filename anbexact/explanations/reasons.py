@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 
 from anbexact._kernels.max_sum import minimal_reasons, smallest_reasons
 from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.tasks import run_on_rows
 from anbexact.explanations.local import ByRow, states_of

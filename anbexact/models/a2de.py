@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from math import comb, log, prod
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from anbexact._kernels.a2de import add_triples, two_dependence_rows
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.json_checks import number, reading
 from anbexact._runtime.memory import SearchTooLargeError, available_memory

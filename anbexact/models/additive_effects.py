@@ -154,7 +154,8 @@ def rows_of_counts(
         wanted = (class_name,) if name == class_name else (name, class_name)
         family = next((own for own in counts.values() if set(wanted) <= set(own.variables)), None)
         if family is None:  # the class does not depend on this feature
-            return np.multiply.outer(summed(counts[name], (name,)), by_class(class_name)) / by_class(class_name).sum()
+            shares = by_class(class_name) / by_class(class_name).sum()
+            return np.asarray(np.multiply.outer(summed(counts[name], (name,)), shares))
         return summed(family, wanted)
 
     def summed(family: FamilyCounts, wanted: tuple[Hashable, ...]) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from anbexact._kernels.aode import add_pairs, mixture_rows, pair_logs
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.json_checks import cells_from_dict, cells_to_dict, mapped, number, reading
 from anbexact._runtime.memory import SearchTooLargeError, available_memory

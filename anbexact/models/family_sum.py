@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.cached import cached_property
 from anbexact.models.logit.potentials import Potentials
 from anbexact.models.parameters.counts import Counts
 from anbexact.tables.vocabulary import CodeArray, Vocabulary

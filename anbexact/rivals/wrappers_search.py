@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact.models.parameters.smoothing import class_families
 from anbexact.models.structure import Structure

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from anbexact._runtime.arrays import Bools, Floats, Positions
+from anbexact._runtime.cached import cached_property
 
 STEPS = 60
 """Maximum number of Newton steps of a fit."""

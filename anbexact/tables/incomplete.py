@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._runtime.cached import cached_property
 from anbexact.tables.row_codes import row_groups
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.cached import cached_property
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.lazy import is_lazy
 from anbexact.tables.frames.native_values import native, sorted_positions

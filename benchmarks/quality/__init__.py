@@ -13,6 +13,7 @@ NAMES = (
     "pool",
     "pool_again",
     "anchors",
+    "first_hour",
     "hierarchical",
     "universal",
     "universal_consistency",

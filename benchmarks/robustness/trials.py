@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SECONDS = 300
-"""Seconds after which a trial counts as hanging."""
+"""Processor seconds after which a trial counts as hanging."""
+WAITS = 1_800
+"""Seconds after which a trial that uses no processor time counts as hanging, on a busy machine too."""
 
 
 class Outcome(NamedTuple):
@@ -29,7 +31,7 @@ class Outcome(NamedTuple):
     @property
     def hung(self) -> bool:
         """Whether the trial had to be ended."""
-        return self.killed_by == signal.SIGALRM
+        return self.killed_by in (signal.SIGVTALRM, signal.SIGALRM)
 
 
 def forked(work: Callable[[], Any]) -> Outcome:
@@ -47,8 +49,10 @@ def forked(work: Callable[[], Any]) -> Outcome:
 
 def _run(work: Callable[[], Any], printed: Path, answer: Path) -> None:
     """Do the work of a trial, and leave the process without a return to what the parent was doing."""
+    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, WAITS)
     ready = answer.with_name("ready")
     with printed.open("w", encoding="utf-8", buffering=1) as file, ready.open("wb") as out:
         warnings.simplefilter("ignore")

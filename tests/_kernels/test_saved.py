@@ -3,6 +3,7 @@
 import errno
 import importlib.util
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -120,6 +121,27 @@ def test_a_full_disk_is_noted_and_the_kernel_works(process, monkeypatch, tmp_pat
     assert process()(WHOLE) == 6
     assert [error.strerror for error in saved.failures] == ["No space left on device"]
     assert list((tmp_path / "__pycache__").glob("*.nb*")) == []
+
+
+def test_ctrl_c_waits_until_llvm_has_loaded_the_code(process, monkeypatch):
+    """What is raised in the functions that LLVM calls meanwhile is lost, and may end the process."""
+    process()(WHOLE)
+    compiled, ended = process(), []
+    form, usual = compiled._cache._form, signal.getsignal(signal.SIGINT)
+
+    def rebuild(*given):
+        signal.raise_signal(signal.SIGINT)
+        ended.append(type(form).rebuild(form, *given))
+        return ended[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(form, "rebuild", rebuild)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(WHOLE)
+    assert len(ended) == 1
+    assert signal.getsignal(signal.SIGINT) is usual
+    assert compiled(WHOLE) == 6
+    assert loaded(compiled) == 1
 
 
 def test_flush_removes_the_files_of_the_kernel(process, tmp_path):

@@ -342,6 +342,17 @@ def test_predict_numbered_columns(capsys):
     assert out.split()[1:] == NaiveBayesClassifier().fit(X, y).predict(X).tolist()
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("-o", "old.csv")])
+def test_compare_says_if_no_model_ended_in_time(capsys, options):
+    Path("old.csv").write_text("old")
+    command = ("compare", "monks.csv", "--class", "monk", "--models", "NB", "--folds", "2", "--time-limit", "1e-9")
+    code, out, err = run(capsys, *command, *options)
+    assert (code, "± standard error" in out) == (2, False)
+    limit = "no model ended within the time limit of 1e-09 s: pass a longer --time-limit, or none"
+    assert err == f"anbexact: error: {limit}\n"
+    assert Path("old.csv").read_text() == "old"
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_members")
 def test_compare_on_the_embedded_table(capsys):

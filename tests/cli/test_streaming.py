@@ -1,6 +1,7 @@
 """Text that is classified part by part: the same bytes and notes as from the whole table, or the whole is read."""
 
 import errno
+import gc
 import os
 from pathlib import Path
 
@@ -234,3 +235,14 @@ def test_a_full_disk_leaves_nothing_half_written(capsys, monkeypatch):
         assert "No space left on device" in capsys.readouterr().err
     assert Path("old.csv").read_text(encoding="utf-8") == "before"
     assert {path.name for path in Path().iterdir()} == {"m.json", "new.csv", "full.csv", "old.csv"}
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_full_disk_ends_a_workbook_in_one_sentence(capsys):
+    """Neither the error nor what is left of an archive that could not be written shows a traceback."""
+    write_model(rows(9), NaiveBayesClassifier(discretizer="median", ess=1.0))
+    rows(10).to_csv("new.csv", index=False)
+    Path("full.xlsx").symlink_to("/dev/full")
+    assert main(["predict", "m.json", "new.csv", "-o", "full.xlsx"]) == 1
+    gc.collect()
+    assert capsys.readouterr().err.splitlines()[1:] == ["anbexact: error: No space left on device"]

@@ -1,5 +1,6 @@
 """Scorecards of random tables and models: scores, probabilities, reasons, and every form in which they leave."""
 
+import gc
 import json
 import runpy
 import sqlite3
@@ -286,6 +287,15 @@ def test_workbooks_hold_every_point(made, tmp_path):
     assert [list(row) for row in rows[4:]] == flat
     first = next(book["Rows"].iter_rows(min_row=2, max_row=2, values_only=True))
     assert str(first[len(card.features)]).startswith("=Points!")
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_full_disk_ends_a_workbook_with_one_error(made, tmp_path):
+    """What is left of an archive that could not be written does not fail again."""
+    (tmp_path / "full.xlsx").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device"):
+        made[0].to_excel(tmp_path / "full.xlsx")
+    gc.collect()
 
 
 @pytest.mark.real("libreoffice")

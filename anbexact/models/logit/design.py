@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._kernels.softmax import add_cells, add_rows
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.json_checks import listed, mapped, number, refuse_overflow, whole
 from anbexact._runtime.json_values import decode, encode
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, class_families

@@ -10,7 +10,6 @@ is regular at some β (Firth 1993; Heinze and Schemper 2002; for several classes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri
@@ -18,6 +17,7 @@ from scipy.special import log_softmax
 
 from anbexact._kernels.jeffreys import penalty_curvature
 from anbexact._runtime.arrays import Floats, Integers
+from anbexact._runtime.cached import cached_property
 
 MOST_STEPS = 200
 """Maximum number of steps of a fit."""

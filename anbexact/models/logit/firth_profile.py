@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from scipy.stats import chi2
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact.models.logit.firth import BETTER, FirthFit, FirthPoint, FirthProblem, Maximum
 
 APPROACHES = 6

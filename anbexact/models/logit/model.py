@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import check_limit
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.json_checks import listed, mapped

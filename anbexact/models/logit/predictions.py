@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact.models.additive_effects import AdditiveEffects, effects_of_potentials, rows_of_counts
 from anbexact.models.family_sum import FamilySum, counts_of_rows

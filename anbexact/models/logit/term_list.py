@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.cached import cached_property
 from anbexact.models.logit.design import Design
 from anbexact.models.logit.potentials import Floats, Potentials, class_families
 from anbexact.models.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, seen_terms

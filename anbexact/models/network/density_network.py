@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import nan, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.json_checks import listed, mapped, reading, references, shortened
 from anbexact._runtime.json_values import decode, encode
 from anbexact._runtime.warn import warn

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.models.network.cells import Axes

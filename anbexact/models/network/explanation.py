@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.displayed import Displayed
 from anbexact.models.network.explanation_text import explanation_text
 

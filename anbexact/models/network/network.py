@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from anbexact._kernels.posterior import PROBABILITY
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.json_checks import listed, mapped, reading, references
 from anbexact._runtime.json_values import decode, encode, register_form

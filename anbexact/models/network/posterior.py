@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 from typing import Protocol, Self
 
@@ -22,6 +21,7 @@ from anbexact._kernels.posterior import (
     incomplete_rows,
 )
 from anbexact._runtime.arrays import Integers
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.network.elimination import Elimination, make_net

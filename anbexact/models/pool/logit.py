@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.cached import cached_property
 from anbexact.models.logit.model import LogitModel
 from anbexact.models.logit.potentials import Potentials
 from anbexact.models.logit.predictions import LogitPosterior, Origin

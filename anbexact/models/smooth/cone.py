@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.sparse import csr_matrix
 
 from anbexact._kernels.smooth import project
 from anbexact._kernels.softmax import CLASSES, add_curvature, value_and_gradient
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.json_checks import number, whole
 from anbexact.models.logit.fit import OUT_OF_TIME

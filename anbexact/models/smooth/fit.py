@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.special import softmax
 
 from anbexact._kernels.smooth import UNFINISHED, climb, project, score_variance
 from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact.models.logit.curvature import (
     BlockCurvature,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.json_checks import mapped, number, references, whole
 from anbexact._runtime.tasks import one_blas_thread

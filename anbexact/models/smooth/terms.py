@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from math import prod
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.json_checks import listed, references, whole
 from anbexact.models.logit.design import Design
 from anbexact.models.logit.potentials import Floats

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from math import gcd, inf
 
@@ -23,6 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.search.exact.class_parameters_by_sets import MOST_PARAMETERS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf, isinf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline, ProcessorDeadline, interruptible
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from math import inf
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.units import human_bytes

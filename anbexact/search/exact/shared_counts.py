@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import lgamma
 from typing import Self
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from anbexact._kernels.shared_counts import best_network, count_sets, places_of, score_sets
 from anbexact._runtime.arrays import Floats, Integers
+from anbexact._runtime.cached import cached_property
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import BDeu
 from anbexact.search.exact.solution import tie_tolerance

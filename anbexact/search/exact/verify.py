@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from math import fsum, inf, isfinite
 
 import numpy as np
 
 from anbexact._kernels.families import best_totals
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.tasks import thread_count

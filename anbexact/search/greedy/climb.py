@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from anbexact._runtime.arrays import Bools, Floats
+from anbexact._runtime.cached import cached_property
 from anbexact.search.constraints import Constraints
 from anbexact.search.graphs import Graph, ancestors, as_mask, children, elements, matrix
 

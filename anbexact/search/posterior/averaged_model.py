@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise, product
 from math import log, prod
 from typing import Any
@@ -15,6 +14,7 @@ import pandas as pd
 from scipy.special import log_softmax, logsumexp, softmax
 
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, references, refuse_overflow, whole
 from anbexact.models.model import JointModel
 from anbexact.models.network.posterior import Posterior

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count

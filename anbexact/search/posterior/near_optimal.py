@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations, count
 from math import inf, isfinite, log
 from numbers import Real
@@ -15,6 +15,7 @@ import pandas as pd
 
 from anbexact._kernels.network_sums import sum_contexts, sum_orders
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import counted

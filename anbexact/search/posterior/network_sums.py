@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from anbexact._kernels.network_sums import (
 )
 from anbexact._kernels.tree_sums import arc_probabilities, eliminate
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact.search.exact.by_family import mask_at, place_of
 from anbexact.search.posterior.families import FamilyWeights, Work
 

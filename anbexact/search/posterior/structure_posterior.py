@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import exp
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from scipy.special import gammaln
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from anbexact._kernels.cells import CellValues
 from anbexact._kernels.pair_counts import Rows, VariableSets, count_cells, sum_cells
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress

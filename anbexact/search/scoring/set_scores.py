@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from math import comb, log, prod
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlogy
 
 from anbexact._kernels.cells import CellValues
 from anbexact._kernels.set_scores import HISTOGRAM, Boards, Features, Levels, LowSets, SortedRows, score_subtree
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks

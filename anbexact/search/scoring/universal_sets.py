@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import log, prod
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.cached import cached_property
 from anbexact.scores import MixedSetScore, Score
 from anbexact.scores.base import View
 from anbexact.scores.capabilities import is_mixed

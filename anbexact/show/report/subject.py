@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
+from anbexact._runtime.cached import cached_property
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.classifiers.discrete import first_table_classifier
 from anbexact.classifiers.registry import CLASSIFIERS

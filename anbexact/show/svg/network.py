@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.units import counted
 from anbexact.models.structure import Structure
 from anbexact.show.svg.layout import LAYER_GAP, Arc, Layout, Point, layered

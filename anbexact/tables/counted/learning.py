@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -18,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.units import with_article
 from anbexact.tables.counted.counted_table import MOST_CELLS, CountedTable, TooManyRowsError, blocks_of

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.cached import cached_property
 from anbexact.tables.frames.native_values import python_value
 from anbexact.tables.frames.quantities import Quantity
 from anbexact.tables.frames.records import ColumnRecord
