@@ -43,7 +43,7 @@ class AdditiveParameters(TimeLimitParameters):
 
 @register_object
 class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
-    """A generalised additive model: smooth shapes of single features, and of features joined by a network.
+    """A generalised additive model: smooth shapes of single features, and of features that a network joins.
 
     First ``estimator`` learns a network on coarse intervals. Then its columns are cut finely, and the log odds of the
     class are refitted as a sum of shapes, step functions that follow the order of the intervals: one for every

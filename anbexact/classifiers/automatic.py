@@ -45,14 +45,14 @@ class AutoParameters(PooledParameters):
     compared=[Compared("auto", 210, refitted=False)],
 )
 class AutoClassifier(AutoParameters, PooledClassifier):
-    """The classifier to begin with: it learns the models that the time allows, and pools the few that predict best.
+    """The classifier to begin with: it learns as many models as time allows, and pools the few that predict best.
 
-    The models are naive Bayes, TAN, kDB and exact ANB, with smooth shapes or without. The first is learned in a few
-    seconds from most tables, also from those with more columns than rows, with many classes or with many values in a
-    column. Then come those that predict best in most tables, as far as ``time_budget`` allows. Each is learned again
+    The models are naive Bayes, TAN, kDB and exact ANB, with smooth shapes or without. The first takes a few seconds
+    on most tables, even on those with more columns than rows, with many classes or with many values in a column. Then
+    come the models that predict best in most tables, as far as ``time_budget`` allows. Each is learned again
     in folds, or, from 1,500 rows on, once from two thirds of the rows, and weighted by its predictions for the rows
     that were held out. One model after the other is left out as long as the loss of the others on these rows exceeds
-    the loss of all by at most .001 nats per row; often a single one is left. The result is a
+    the loss of all by at most 0.001 nats per row; often a single one is left. The result is a
     :class:`~anbexact.PooledClassifier`; see the guide "Which classifier?".
 
     Parameters
@@ -71,7 +71,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     Attributes
     ----------
     members_ : DataFrame
-        The models that were tried, and those that were left out: ``weight``, ``log_loss`` (of held-out rows, nats per
+        The models that were tried, and those that were left out: ``weight``, ``log_loss`` (on held-out rows, nats per
         row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"not needed"`` (the pooled ones predict as
         well), ``"out of time"``, or the reason why it could not be learned.
     estimators_, weights_, biases_ : list, array, array

@@ -124,7 +124,7 @@ class CkGParameters(BranchingParameters):
 
 @register_classifier("ckg", "consistent k-graph (CkG)", compared=[Compared("C2G", 40, parameters={"k": 2})])
 class CkGClassifier(CkGParameters, BranchingClassifier):
-    """The best k-graph consistent with the optimal branching (CkG).
+    """The best parents of every feature, at most k, among those before it in the optimal tree (CkG).
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``, where the feature parents π_i are the best set of at most k of the
     feature's ancestors in the tree that :class:`~anbexact.TANClassifier` learns, or of all features before it in the

@@ -44,7 +44,7 @@ class FSANBParameters(ExactParameters):
     saved=["selection_ess_", "threshold_", "log_bayes_factors_"],
 )
 class FSANBClassifier(FSANBParameters, ExactClassifier):
-    """The augmented naive Bayes with the highest BDeu over features selected by Bayes factors (fsANB).
+    """The optimal augmented naive Bayes over the features that Bayes factors select (fsANB).
 
     A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable under
     independence of X_i and the class C as under dependence. A feature with a single state is dropped, too; columns

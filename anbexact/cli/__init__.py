@@ -25,7 +25,7 @@ from anbexact.cli.streams import usable_streams
 COMMANDS = {
     "fit": "learn a classifier from a table",
     "predict": "classify the rows of a table",
-    "compare": "cross-validate classifiers side by side, and explain an answer of the ANB",
+    "compare": "cross-validate classifiers side by side, recommend one, and explain one of its predictions",
     "report": "write one page on a classifier: network, performance, explanations, an evidence panel",
     "panel": "open a page in which you choose evidence and see all probabilities change",
     "scorecard": "turn a classifier into integer points that can be added up by hand",
@@ -37,7 +37,7 @@ COMMANDS = {
 
 EXAMPLES = """\
 examples:
-  anbexact compare                                 on an embedded table
+  anbexact compare                                 on a built-in table
   anbexact compare data.csv --class NAME           on yours: which model predicts best?
   anbexact fit data.csv --class NAME -o model.json
   anbexact predict model.json new.csv --proba -o out.csv

@@ -33,15 +33,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEMO_TABLE = "tic_tac_toe"
-"""The embedded table that is taken without any arguments."""
+"""The built-in table that is used without any arguments."""
 FOLDS = 5
 """Default number of folds."""
 TIME_LIMIT = 60.0
 """Default number of seconds."""
 DESCRIPTION = f"""\
-Cross-validate classifiers side by side, quick ones first, and recommend one: the simplest of those that may be the
-best. It is then learned from all rows, and its answer for one row is explained. Without DATA and --dataset, the
-embedded table {DEMO_TABLE} is taken. If you interrupt the command, it sums up the models that are finished."""
+Cross-validate classifiers side by side, quick ones first, and recommend the simplest one whose log loss is within one
+standard error of the lowest. It is then learned from all rows, and one of its predictions is explained. Without DATA
+or --dataset, the built-in table {DEMO_TABLE} is used. If you interrupt the command, it sums up the models that are
+finished."""
 EXAMPLES = """\
   anbexact compare data.csv --class NAME
   anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
@@ -56,8 +57,8 @@ def fill(parser: CommandParser) -> None:
     parser.describe("[DATA --class NAME] [options]", DESCRIPTION, EXAMPLES)
     parser.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
     parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to predict")
-    parser.add_argument("--dataset", metavar="NAME", help="an embedded table, such as wine, iris or tic_tac_toe")
-    parser.add_argument("--models", type=_names, metavar="A,B,...", help="models to compare, of those below")
+    parser.add_argument("--dataset", metavar="NAME", help="a built-in table, such as wine, iris or tic_tac_toe")
+    parser.add_argument("--models", type=_names, metavar="A,B,...", help="models to compare, from the lists below")
     parser.add_argument("--folds", type=int, metavar="K", help=f"number of cross-validation folds (default {FOLDS})")
     parser.add_argument(
         "--time-limit",
@@ -154,4 +155,4 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
 
     name = args.dataset or DEMO_TABLE
     X, y = embedded_table(name)
-    return X, y, f"{name}, an embedded table. {about(name)}"
+    return X, y, f"{name}, a built-in table. {about(name)}"

@@ -37,7 +37,7 @@ def add_costs(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="CLASS=COST[,...]",
-        help="what it costs to take a row of this class for another; by default 1; repeatable",
+        help="what it costs to mistake a row of this class for another class; by default 1; repeatable",
     )
     group.add_argument(
         "--reject", type=_cost, metavar="COST", help="what it costs to leave a row undecided, as (reject)"

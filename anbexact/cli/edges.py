@@ -9,7 +9,7 @@ from anbexact.cli.messages import InputError
 from anbexact.cli.tables import no_column
 
 ARROW = "->"
-EDGE_HELP = "an arc from one feature to another, as A->B in quotation marks, or a file with one such arc a line"
+EDGE_HELP = "an arc from one feature to another, as A->B in quotation marks, or a file with one such arc per line"
 
 
 def read_edges(given: Iterable[str], features: Collection[str], option: str, label: str) -> list[tuple[str, str]]:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Learn a classifier from a table, print it, and save it.
 
-Without options, learns what predicts best in half a minute: naive Bayes and networks with smooth shapes, and the
-optimal augmented naive Bayes, pooled with the weights that predict held-out rows best. --model chooses one of the
-models below instead. --model anb learns the augmented naive Bayes network with the highest BDeu score, found exactly.
+Without options, fit learns as many models as half a minute allows (naive Bayes and networks with smooth shapes, the
+optimal augmented naive Bayes), and pools those that predict held-out rows best. --model chooses one of the models
+below instead: --model anb learns the augmented naive Bayes network that is proved to have the highest BDeu score.
 """
 EXAMPLES = """\
   anbexact fit data.csv --class NAME

@@ -44,8 +44,8 @@ EXTENSIONS = (".html", ".htm", ".md", ".markdown", ".json")
 """The extensions by which the format of a report is inferred."""
 DESCRIPTION = """\
 Report on a classifier: the data, the network, how well it predicts rows that it was not learned from, what the
-features tell, single cases, warnings, and an evidence panel. DATA has the rows that it was learned from, or others,
-with their classes. The page is one file that needs no network; print it from a browser for PDF."""
+features tell, single cases, warnings, and an evidence panel. DATA has its training rows, or others, with their
+classes. The page is one file that works offline; print it from a browser for PDF."""
 EXAMPLES = """\
   anbexact report model.json data.csv
   anbexact report model.json data.csv --models NB,TAN --folds 10 -o model.html
@@ -86,7 +86,7 @@ def fill(parser: CommandParser) -> None:
         default=TIME_LIMIT,
         metavar="S",
         help=f"seconds for the report (default {TIME_LIMIT:g}; none for no limit), of which the cross-validation has "
-        "what the rest leaves: it may then consist of fewer folds",
+        "the time that the rest leaves: it may then consist of fewer folds",
     )
     group.add_argument("--no-validation", action="store_true", help="leave out the cross-validation")
     parser.add_argument(

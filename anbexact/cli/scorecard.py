@@ -52,9 +52,9 @@ Turn a classifier into a scorecard: tables of integer points that are added up t
 with smooth shapes is learned first.
 
 By default, the points are the log odds of the classifier, rounded: 600 points stand for odds of 50 to 1, and 20 more
-double the odds. With --max-points, the points are small, and have the least log loss: the search proves it, or says
-within what gap it was when the time ran out. With --features alone, the features and their points are chosen so, on
-the scale of the log odds."""
+double the odds. With --max-points, the points are small and have the lowest log loss that such points can have: the
+search proves it, or says how much lower the loss could be when its time runs out. With --features alone, features and
+points are chosen in the same way, on the scale of the log odds."""
 EXAMPLES = """\
   anbexact scorecard model.json -o card.html
   anbexact scorecard data.csv --class NAME
@@ -110,7 +110,7 @@ def fill(parser: CommandParser) -> None:
     group.add_argument("--max-points", type=int, metavar="R", help="points from -R to R, such as 5")
     group.add_argument("--features", type=int, metavar="K", help="use at most K features")
     group.add_argument(
-        "--gap", type=float, metavar="NATS", help="accept a loss that is higher by this per row (default 0.001)"
+        "--gap", type=float, metavar="NATS", help="stop within this of the lowest loss; nats per row (default 0.001)"
     )
     group.add_argument("--time-limit", type=float, metavar="S", help="seconds for the search (default 30)")
     add_weights(parser)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Certificate(Displayed):
-    """The statement that a search proved about the structure that it returns.
+    """What a search has proved about the structure that it returned.
 
     Attributes
     ----------

@@ -65,9 +65,9 @@ def to_scorecard(
       a point.
     - With ``max_points``, the points are from ``-max_points`` to ``max_points``, and 0 for the most common states of
       every feature, which share a group. They minimise the log loss over the training rows, together with the scale
-      and the offset of the log odds, up to ``gap``: branch and bound proves it, or says within what gap it was when
-      the time ran out (``certificate``). States with similar log odds form at most 8 groups, of which each gets its
-      own points; tables of several features have at most 3 groups of each.
+      and the offset of the log odds, to within ``gap``: branch and bound proves it, or ``certificate`` says how much
+      lower the loss could be when the time ran out. States with similar log odds form at most 8 groups, of which each
+      gets its own points; tables of several features have at most 3 groups of each.
 
     Parameters
     ----------

@@ -358,7 +358,7 @@ def test_compare_says_if_no_model_ended_in_time(capsys, options):
 def test_compare_on_the_embedded_table(capsys):
     code, out, err = run(capsys, "compare", "--time-limit", "none")
     assert (code, err) == (0, "")
-    assert out.startswith("tic_tac_toe, an embedded table. The 958 distinct boards")
+    assert out.startswith("tic_tac_toe, a built-in table. The 958 distinct boards")
     for text in ("NB  ", "ANB  ", "smooth shapes"):
         assert text in out
     assert "5-fold cross-validation, structure and cut points relearned in every fold" in out

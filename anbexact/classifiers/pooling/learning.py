@@ -165,11 +165,11 @@ def learn_members(
 ) -> None:
     """Learn every member from all rows, and again in all folds; record what it predicts for the rows held out.
 
-    What a member chooses from all rows, such as equivalent sample sizes and strengths of smoothing, is not chosen
-    again in the folds, where cut points, structures and tables are learned anew. The outcome of a member says if it
-    cannot be learned, is not needed, or would take too long. The first member that can be learned is kept even if the
-    time runs out before it is learned in all folds. Without a time limit, members and folds are learned on the
-    workers of joblib's backend, where one is configured.
+    In the folds, cut points, structures and tables are learned anew. Equivalent sample sizes and limits on parents
+    are kept; strengths of smoothing and priors of refits start from those of all rows and are adjusted. The outcome
+    of a member says if it cannot be learned, is not needed, or would take too long. The first member that can be
+    learned is kept even if the time runs out before it is learned in all folds. Without a time limit, members and
+    folds are learned on the workers of joblib's backend, where one is configured.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from anbexact.tables.text_columns import as_meant
 @register_object
 @dataclass(frozen=True)
 class UniversalMeasure:
-    """Settings of a universal measure: how continuous columns are partitioned, and the levels.
+    """Settings of a universal measure, which models continuous columns by a mixture of finer and coarser intervals.
 
     See :class:`~anbexact.scores.Universal` for the measure.
 

@@ -125,11 +125,11 @@ class Query:
         structure, arcs = _structure(of_all), ""
         if self.structure is not None and structure is not None:
             same = dict(self.structure.parents) == dict(structure.parents)
-            arcs = " Its arcs are the same as above." if same else " Its arcs differ from those above."
+            arcs = f" The arcs of this model {'are the same as' if same else 'differ from those'} above."
         print_wrapped(
             f"One row in detail: row {self.row}, one of {self.rows_left_out:,} rows that are held out while the "
             f"model is learned again from the other {self.rows_learned:,}"
-            + (". On this row, it differs most from naive Bayes." if self.differs else ".")
+            + (", and the one on which it differs most from naive Bayes." if self.differs else ".")
             + arcs,
             width=TABLE_WIDTH,
         )

@@ -278,7 +278,7 @@ def _print_refit(found: Facts) -> None:
             shown = ", ".join(f"{first} & {second}" for first, second in asked)
             print_wrapped(
                 "pairs added to those of the learned network, because residuals of left-out rows asked for them: "
-                f"{shown}; the certificate of the learned network does not speak of them"
+                f"{shown}; the certificate of the learned network does not cover them"
             )
         for feature, text in refit.get("constraints", {}).items():
             print(f"  {feature}: {text}")
@@ -318,7 +318,7 @@ def _print_members(found: Facts) -> None:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for first, *others in lines:
         print_cells(first, others, widths)
-    print("weight: of the log posterior; log loss: nats per row, of rows that the member did not learn from")
+    print("weight: factor of the member's log probabilities; log loss: nats per row, on held-out rows")
 
 
 def _names(names: Sequence[Hashable]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from anbexact._runtime.units import counted
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.models.network.network import TableNetwork
 from anbexact.show.report.embedded import described_terms, in_base64
@@ -78,16 +79,16 @@ def remarks_on(classifier: DiscreteClassifier, network: TableNetwork) -> list[st
     facts = facts_of(classifier)
     if "refit" in facts:
         return [
-            "This model is a refit: its data determine the probabilities of the class given the features. The "
-            "probabilities of features are those of a network that has this class posterior and is otherwise as near "
-            "as possible to the network that was learned first."
+            "This model is a refit: it was fitted to predict the class from the features. The probabilities of the "
+            "features come from a network that predicts the class in the same way, and is otherwise as close as "
+            "possible to the network that was learned first."
         ]
     if "members" in facts:
         return [
-            f"This model is a pool of {len(facts['weights'])} classifiers. The panel computes with one network "
-            "that has the class posterior of the pool. If all features are known, its probabilities are those of the "
-            "pool. If some are not known, every member of the pool sums them out by itself, so the probabilities of "
-            "the pool can differ from those of the panel."
+            f"This model is a pool of {counted(len(facts['weights']), 'classifier')}. The panel computes with one "
+            "network that has the class posterior of the pool. If all features are known, it shows the probabilities "
+            "of the pool. If some are not known, every member of the pool sums them out by itself, so the "
+            "probabilities of the pool can differ from those of the panel."
         ]
     model: Any = classifier.model_.learned
     if "measure" in facts and facts["measure"].partitions:

@@ -66,19 +66,19 @@ def print_legend(frame: pd.DataFrame) -> None:
     """Print what the columns of a comparison mean."""
     print("± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss: minus CLL")
     print("  per row, lower is better; Brier: summed over classes, 0 to 2; ECE: expected calibration error, how far")
-    print("  the predicted probabilities are from the shares of right answers, in 10 bins")
+    print("  the predicted probabilities are from the shares of right predictions, in 10 bins")
     print("parameters: free probabilities, or coefficients; rows: rows of the tables that define the model; fit s:")
     print("  seconds to learn; these are means over folds")
     if any(str(name).endswith(" refitted") for name in frame.index):
         print("refitted: the network as a logistic regression whose coefficients are fitted to predict the class;")
-        print("  cross-validation in training chooses how far they may move; fit s includes both fits")
+        print("  cross-validation in training chooses how far they may move from it; fit s includes both fits")
     if any(str(name).endswith(" smooth") for name in frame.index):
         print(
             "smooth: smooth shapes on fine intervals, fitted to predict the class; parameters are effective degrees"
         )
         print("  of freedom")
     if "auto" in frame.index:
-        print("auto: what anbexact fit learns: the models that predict best, of those that a budget of time allows")
+        print("auto: what anbexact fit learns by default, the best of the models that it has time for")
 
 
 def _number(value: float, digits: int) -> str:

@@ -189,12 +189,12 @@ def test_the_row_that_is_explained_took_no_part_in_learning(continuous, recwarn,
         f"row {query.row}, one of 30 rows that are held out while the model is learned again from the other 120"
     )
     assert held_out in sentences
-    assert "Its arcs are the same as above." in sentences
+    assert "The arcs of this model are the same as above." in sentences
     assert f"The true class of the row is {y[query.row]}." in sentences
     assert str(query.explanation) in printed
     assert "rightly" not in printed
     query.print(NaiveBayesClassifier().fit(X, [0, 1] * 75))
-    assert "Its arcs differ from those above." in " ".join(capsys.readouterr().out.split())
+    assert "The arcs of this model differ from those above." in " ".join(capsys.readouterr().out.split())
 
 
 def test_evidence_of_one_row_alone_is_not_evidence():

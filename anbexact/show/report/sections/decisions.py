@@ -88,7 +88,7 @@ def _judged(subject: Subject, validation: Validation | None, matrix: Floats) -> 
         truth, weights = place[own.truth], own.weights
         proba = np.zeros((len(truth), len(subject.classes)))  # a class that no row has was not learned in any fold
         proba[:, place] = own.proba
-        where = "Held-out rows: the probabilities are those of the cross-validation."
+        where = "The rows are held-out rows, with their probabilities from the cross-validation."
     else:
         kept = ~np.isnan(subject.proba).any(axis=1)
         truth, proba, weights = subject.truth[kept], subject.proba[kept], subject.weights[kept]
@@ -141,7 +141,7 @@ def _rules(judged: Judged, chosen: Integers, decisions: list[Any], classes: list
     ]
     note = (
         "Cost per row: the mean over the rows, by their true classes. Expected by the model: the mean that its "
-        "probabilities promise; if the two differ by much, the probabilities are not calibrated where it matters. "
+        "probabilities predict; if the two differ by much, the probabilities are not calibrated where it matters. "
         "Always: the one decision that costs least if it is taken for all rows. From, to: 95 % intervals over rows, "
         "paired for differences. Rows decided otherwise: the share of rows that the rule decides otherwise than the "
         "first rule."

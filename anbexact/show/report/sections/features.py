@@ -109,11 +109,11 @@ def cases_section(subject: Subject) -> Section | None:
     exact = exact_cases(subject, rows)
     blocks: list[Block] = [
         Paragraph(
-            "Some of the rows, explained. A bar shows what a feature adds to the log odds of the two most probable "
+            "Some rows, explained. A bar shows what a feature adds to the log odds of the two most probable "
             "classes; a line through it, if there is one, is its 95 % credible interval."
             if subject.network is not None
-            else "Some of the rows, explained. Each line says by how much features multiply the odds of the two most "
-            "probable classes, all members together.",
+            else "Some rows, explained. Each line has the factor by which one or several features multiply the odds "
+            "of the two most probable classes. The factors combine all members of the pool.",
             "note",
         )
     ]

@@ -26,8 +26,8 @@ ASSOCIATION = (
     "other: terms and arcs describe association, not cause and effect."
 )
 WITHOUT_ARCS = (
-    "Probabilities describe association, not cause and effect: what is probable given the value of a feature need "
-    "not become so if somebody changes the feature."
+    "Probabilities describe association, not cause and effect: they need not hold for rows in which somebody has "
+    "changed a feature."
 )
 SAME_ROWS = (
     "Probabilities hold for rows of the same kind as those that were learned from, with the same shares of the "
@@ -75,7 +75,7 @@ def _of_model(subject: Subject) -> list[str]:
     network, structure = subject.network, subject.structure
     if structure is not None and not structure.certificate.optimal:
         gap = structure.certificate.gap
-        how = "nothing is proved about it" if math.isinf(gap) else f"its score may be up to {gap:.4g} nats too low"
+        how = "nothing is proved about it" if math.isinf(gap) else f"another may score up to {gap:.4g} nats more"
         found.append(f"The structure is not proved to be the best of its kind: {how}.")
     if network is not None and len(subject.X) / max(network.n_parameters, 1) < FEW_ROWS_PER_PARAMETER:
         found.append(
@@ -83,14 +83,14 @@ def _of_model(subject: Subject) -> list[str]:
             "many entries of its tables rest on the prior."
         )
     if network is not None and network.counts is None:
-        found.append("The tables of the network were given, so what its terms and arcs rest on is not known.")
+        found.append("The tables of the network were given, so it is not known how many rows are behind its terms.")
     refit = subject.facts.get("refit")
     if refit is not None and refit["complaint"]:
         found.append(f"{refit['complaint']}.")
     if "measure" in subject.facts and refit is None:
         found.append(
-            "Columns are measured, not cut. The panel and the feature table take each column at its most probable "
-            "level, so the panel can differ from the classifier's own probabilities."
+            "Columns of numbers have densities and are not cut into intervals. The panel and the feature table take "
+            "each column at its most probable level, so the panel can differ from the classifier's own probabilities."
         )
     return found
 

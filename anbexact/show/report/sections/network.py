@@ -43,8 +43,8 @@ def _refit(refit: Facts) -> str:
     state = "converged" if refit["converged"] else "did not converge"
     return (
         f"The class posterior of the network is refitted by conditional likelihood as a logistic regression with "
-        f"{refit['coefficients']:,} coefficients; the fit {state}. The score and the certificate are those "
-        "of the network as it was learned."
+        f"{refit['coefficients']:,} coefficients; the fit {state}. The score and the certificate "
+        "refer to the network as it was learned."
     )
 
 
@@ -71,8 +71,8 @@ def arcs_section(subject: Subject) -> Section | None:
         records[:MOST_ARCS],
         "Arcs, the most informative first",
         "Information: conditional mutual information of the two ends given the other parents, in nats per training "
-        "row. Gain: by how many nats, in total, the arc raises the score of the structure. The score charges for the "
-        "number of states, so an arc from the class that every network of this kind has can have a negative gain."
+        "row. Gain: by how many nats, in total, the arc raises the score of the structure. The score penalises "
+        "parameters, so an arc that every network of this kind must have can have a negative gain."
         + (f" The first {MOST_ARCS} of {len(records):,} arcs." if len(records) > MOST_ARCS else ""),
     )
     text = f"Arcs between features: {len(between):,}. Arcs to or from the class: {len(arcs) - len(between):,}."

@@ -37,7 +37,7 @@ def performance_section(validation: Validation | None, reason: str = "") -> Sect
     how = (
         f"{validation.folds}-fold cross-validation: in every fold, cut points, structure, tables and coefficients "
         "are learned anew from the other rows, so every row is predicted by a model that has not seen it. Intervals "
-        "are 95 % intervals over these rows; they do not include what other training rows would change."
+        "are 95 % intervals for other rows to predict; other training rows could change the results by more."
     )
     if validation.own in validation.lines and validation.finished < validation.folds:
         n_rows = len(validation.lines[validation.own].truth)
@@ -101,7 +101,7 @@ def measures(validation: Validation) -> Records:
         "above 0 where this model is better. Brier: summed over classes, 0 to 2. ECE: expected calibration error of "
         "the predicted class. Class frequencies: what a model without features achieves."
     )
-    return Records("measures", columns, records, "Models, judged by rows that they were not learned from", note)
+    return Records("measures", columns, records, "Models, measured on rows that they were not learned from", note)
 
 
 def _column(name: str, bar: str = "") -> Column:

@@ -26,21 +26,21 @@ def pool_section(subject: Subject) -> Section | None:
         Column("outcome", "outcome"),
     ]
     note = (
-        "Log loss: nats per row, of rows that the member was not learned from. A member of weight 0 tells nothing "
-        "that the others do not, and was dropped; it need not be a bad model. A member is not needed if the others "
-        "predict as well without it."
+        "Log loss: nats per row, on rows that the member was not learned from. A member of weight 0 was dropped: it "
+        "adds nothing to the others, although it may predict well by itself. Not needed: the others predict as well "
+        "without it. Out of time: the member was not learned in all folds, so it has no part in the pool."
     )
     alone = (
-        f"Of the models that were tried, one suffices. Its log probabilities are multiplied by {sum(weights):.3f}: "
-        "below 1, the result is less certain than the model, above 1 more certain."
+        f"One model was kept. Its log probabilities are multiplied by its weight, {sum(weights):.3f}: a weight below "
+        "1 makes the probabilities less extreme, and a weight above 1 more extreme."
     )
     blocks: list[Block] = [
         Paragraph(
             alone
             if len(weights) == 1
             else f"The log probabilities of {len(weights):,} members are added up with these weights, whose sum is "
-            f"{sum(weights):.3f}. With a sum of 1, log odds are a weighted mean of those of the members; a smaller "
-            "sum makes the pool less certain than this mean, a larger one more certain."
+            f"{sum(weights):.3f}. With a sum of 1, the log odds of the pool are a weighted mean of the members' log "
+            "odds. With a smaller sum, the pool is less certain than this mean, with a larger sum more certain."
         ),
         Records("members", columns, records[:MOST_MEMBERS], "Members, the heaviest first", note),
     ]
