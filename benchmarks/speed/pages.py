@@ -83,7 +83,7 @@ def main(run: Run) -> None:
         "AODE": AODEClassifier(),
     }
     rows = []
-    for name, model in list(models.items())[:: 3 if run.smoke else 1]:
+    for name, model in list(models.items())[: 1 if run.smoke else None]:
         classifier = model.fit(X, y)
         report(classifier, X[:500], y[:500], folds=None).to_html()  # kernels compiled
         with tempfile.TemporaryDirectory() as made:
