@@ -42,8 +42,8 @@ parents (and hierarchical tables, which need fewer rows)."""
 class Member:
     """An unfitted estimator and its name.
 
-    ``slower_than`` is the name of a member that takes less time, if there is one: where that took longer than the
-    time that is left, this one is not begun.
+    ``slower_than`` is the name of a member that takes less time on large tables, if there is one: where that took
+    longer than the time that is left, this one is not begun.
     """
 
     name: str
@@ -121,7 +121,8 @@ def members_in_time(
     if n_features <= MANY_FEATURES:
         kdb = _of_one_strength("kDB", KDBClassifier(**settings))
         members.append(replace(kdb, slower_than=members[0].name))
-    return [*members, *others.values()]
+    searched = [replace(of, slower_than=NB_SMOOTH) if name.startswith("ANB") else of for name, of in others.items()]
+    return [*members, *searched]
 
 
 def _of_one_strength(name: str, network: NetworkClassifier, intervals: int = FEW_INTERVALS) -> Member:
