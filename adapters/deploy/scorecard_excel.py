@@ -89,9 +89,8 @@ def write_workbook(card: Scorecard, path: str | Path) -> None:
         sheet.freeze_panes = "A2"
         for j in range(1, sheet.max_column + 1):
             sheet.column_dimensions[get_column_letter(j)].width = 18
-    content = (
-        BytesIO()
-    )  # on a full disk, openpyxl would leave an archive open, which fails again when it is collected
+    # On a full disk, openpyxl would leave an archive open, which fails again when it is collected.
+    content = BytesIO()
     book.save(content)
     Path(path).write_bytes(content.getvalue())
 

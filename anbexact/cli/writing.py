@@ -213,9 +213,8 @@ def _write_workbook(frame: pd.DataFrame, path: str) -> None:
     columns = [map(_excel_value, frame[name].astype(object)) for name in frame]
     for row in zip(*columns, strict=True):
         sheet.append(list(map(excel, names, row)))
-    content = (
-        BytesIO()
-    )  # on a full disk, openpyxl would leave an archive open, which fails again when it is collected
+    # On a full disk, openpyxl would leave an archive open, which fails again when it is collected.
+    content = BytesIO()
     book.save(content)
     Path(path).write_bytes(content.getvalue())
 

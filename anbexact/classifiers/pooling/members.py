@@ -48,7 +48,7 @@ class Member:
 
     name: str
     estimator: DiscreteClassifier
-    slower_than: str = ""
+    slower_than: str | None = None
 
 
 def equal_frequency(intervals: int) -> KBinsDiscretizer:
