@@ -10,7 +10,7 @@ import scipy.linalg  # noqa: F401, so that its threads are limited too
 from hypothesis import settings
 from real_parts import PARTS, part_of, summary
 from threadpoolctl import threadpool_limits
-from tiers import EXAMPLES, register_profiles, thinned
+from tiers import EXAMPLES, MOST_CASES, register_profiles, thinned
 
 from anbexact import AutoClassifier
 from anbexact._runtime.memory import share_of_machine
@@ -22,8 +22,8 @@ def pytest_addoption(parser):
         "--tier",
         choices=list(EXAMPLES),
         default="quick",
-        help="quick: few examples of every property and few cases of large grids; full: everything; "
-        "fuzz: many random examples, for tests/fuzz",
+        help="quick: few examples of every property and few cases of large grids; merge: more of both, and the slow "
+        "tests; full: everything; fuzz: many random examples, for tests/fuzz",
     )
     parser.addoption(
         "--real",
@@ -63,7 +63,7 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Thin the quick tier, but for what is asked for by node id or by ``-k``; keep the tests of the real parts."""
+    """Thin what is not asked for by node id or by ``-k`` as the tier says; keep the tests of the real parts."""
     for item in items:
         item.user_properties.append(("real", part_of(item)))
     if parts := real_parts(config):
@@ -71,10 +71,11 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if part_of(item) in parts]
     asked_for = config.option.keyword or any("::" in arg for arg in config.args)
-    if config.getoption("tier") != "quick" or asked_for:
+    tier = config.getoption("tier")
+    if tier not in MOST_CASES or asked_for:
         return
-    fast = [item for item in items if not item.get_closest_marker("slow")]
-    kept = thinned(item.nodeid for item in fast)
+    own = [item for item in items if tier != "quick" or not item.get_closest_marker("slow")]
+    kept = thinned((item.nodeid for item in own), MOST_CASES[tier])
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
     items[:] = [item for item in items if item.nodeid in kept]
 

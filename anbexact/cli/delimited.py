@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.units import counted
 from anbexact.cli.cells import NUMBER, Expected, is_undecided, numbered_names
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.sources import Source
@@ -223,15 +224,16 @@ def ragged(source: Source, dialect: Dialect) -> InputError | None:
     own = width - dialect.unnamed_first
     end = 0
     with source.text(dialect.encoding) as file:
-        reader = _rows(file, dialect.separator)
+        last = ""
+        reader = _rows((last := line for line in file), dialect.separator)
         try:
             for number, row in enumerate(reader):
                 start, end = end + 1, reader.line_num
-                blank = not row or (len(row) == 1 and width > 1 and not row[0].strip())
+                blank = not row or (len(row) == 1 and not last.strip())  # a line with "" alone is a row of one cell
                 if number and not blank and len(row) != width:
                     return InputError(
-                        f"cannot read {source.label}: line {start} has {len(row)} cells, but there are {own} column "
-                        "names; enclose cells that contain the separator in quotation marks"
+                        f"cannot read {source.label}: line {start} has {counted(len(row), 'cell')}, but there "
+                        f"are {own} column names; enclose cells that contain the separator in quotation marks"
                     )
         except csv.Error as error:
             return InputError(f"cannot read {source.label}: line {end + 1}: {error}")

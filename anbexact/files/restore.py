@@ -75,9 +75,8 @@ def _restore_pool(document: Mapping[str, Any], estimator: type[Any]) -> Any:
             raise ValueError("the members have different classes")
     weights = PoolWeights.from_dict(document, len(estimators), len(classes))
     with reading("considered"):
-        columns = ("member", *MEMBER_COLUMNS)
-        rows = [[decode(cell) for cell in listed(row, len(columns))] for row in listed(document["considered"])]
-        members = pd.DataFrame(rows, columns=columns).set_index("member")
+        rows = [_read_outcome(listed(row, 5)) for row in listed(document["considered"])]
+        members = pd.DataFrame(rows, columns=["member", *MEMBER_COLUMNS]).set_index("member")
     with reading("common"):
         common = None if document["common"] is None else _restore_learned(mapped(document["common"]))
         if common is not None and common.model_.learned is None:
@@ -87,6 +86,12 @@ def _restore_pool(document: Mapping[str, Any], estimator: type[Any]) -> Any:
     if hasattr(first, "feature_names_in_"):
         classifier.feature_names_in_ = first.feature_names_in_
     return classifier.set_pool(estimators, weights, members, common, Fidelity.from_dict(document))
+
+
+def _read_outcome(row: list[Any]) -> tuple[str, float, float, float, str]:
+    """Return the name of a member, its weight, log loss and seconds, and its outcome."""
+    weight, log_loss, seconds = (number(decode(cell), finite=False) for cell in row[1:4])
+    return text(row[0]), weight, log_loss, seconds, text(row[4])
 
 
 def _restore_refitted(document: Mapping[str, Any], estimator: type[Any]) -> Any:

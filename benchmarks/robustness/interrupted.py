@@ -46,11 +46,19 @@ COMMANDS = {
         "{folder}/out.md",
     ),
 }
+N_ROWS, N_COLUMNS = 20_000, 14
+"""The size of the tables of :func:`tables`."""
 
 
 def tables() -> tuple[tuple[pd.DataFrame, Any], tuple[pd.DataFrame, Any]]:
-    """Return the rows of an earlier and of a later fit, whose columns have other names."""
-    X, y = load_monks(1)
+    """Return the rows of an earlier and of a later fit, whose columns have other names.
+
+    They are so many that a fit takes far longer than the 4 milliseconds between two looks at a process's clock.
+    """
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, N_ROWS)
+    cells = (rng.random((N_ROWS, N_COLUMNS)) < 0.5) + y[:, None] * (rng.random((N_ROWS, N_COLUMNS)) < 0.3)
+    X = pd.DataFrame(cells.astype(str), columns=[f"x{k}" for k in range(N_COLUMNS)])
     return (X, y), (X.add_suffix("_later").iloc[:, ::-1], y)
 
 
@@ -67,9 +75,15 @@ def interrupt_after(seconds: float, handler: Any = signal.default_int_handler) -
         signal.setitimer(signal.ITIMER_PROF, max(seconds, 1e-6))
 
 
+def disarm() -> None:
+    """Let no Ctrl-C occur from now on; one that is under way is raised in here."""
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    time.sleep(0)
+
+
 def left_as_found(handler: Any = signal.default_int_handler) -> list[str]:
     """Return what of this process is not as it was before an interrupt."""
-    signal.setitimer(signal.ITIMER_PROF, 0)
+    disarm()
     spent.append(time.process_time())
     wrong = {
         "the handler of Ctrl-C is another": signal.getsignal(signal.SIGINT) is not handler,
@@ -83,9 +97,10 @@ def whole(make: Callable[[], Any], is_fitted: bool, moment: float) -> str:
     (X, y), (later, of_later) = tables()
     estimator = make().fit(X, y) if is_fitted else make()
     before, expected = dict(vars(estimator)), estimator.predict_proba(X) if is_fitted else None
-    interrupt_after(moment)
     try:
+        interrupt_after(moment)
         estimator.fit(later, of_later)
+        disarm()
         raised = False
     except KeyboardInterrupt:
         raised = True
@@ -108,10 +123,11 @@ def whole(make: Callable[[], Any], is_fitted: bool, moment: float) -> str:
 
 def compared(moment: float) -> str:
     """Interrupt a comparison; return how it ends."""
-    (X, y), _ = tables()
-    interrupt_after(moment)
+    X, y = load_monks(1)
     try:
+        interrupt_after(moment)
         frame = compare(X, y, folds=2, models=["NB", "TAN"], refit=False)
+        disarm()
         ended = "finished" if len(frame) == 2 else f"{len(frame)} models"
     except KeyboardInterrupt as stopped:
         frame = getattr(stopped, "frame", None)

@@ -773,7 +773,8 @@ class TestModelOptions:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", b"a,y\n1,p\n2\n", "cannot read t.csv: line 3 has 1 cells, but there are 2 column names"),
+        ("t.csv", b"a,y\n1,p\n2\n", "cannot read t.csv: line 3 has 1 cell, but there are 2 column names"),
+        ("t.csv", b'a,y\n1,p\n\n""\n2,q\n', "cannot read t.csv: line 4 has 1 cell, but there are 2 column names"),
         ("t.csv", b'a,y\n"1\n2",p\n3,p,q\n', "cannot read t.csv: line 4 has 3 cells, but there are 2 column names"),
         ("t.csv", b"a,,y\n1,2,p\n", "column 2 has no name; name it, or remove it"),
         ("t.csv", b",y\n1,p\n1,q\n", "column 1 has no name; name it, or remove it"),

@@ -127,8 +127,10 @@ def read_by_csv(content, separator):
             break
         except UnicodeDecodeError:
             continue
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True))
-    names, rows = rows[0], [row for row in rows[1:] if row and (len(row) > 1 or len(rows[0]) == 1 or row[0].strip())]
+    last = ""
+    lines = (last := line for line in io.StringIO(text, newline=""))
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    names, *rows = [row for row in reader if row and (len(row) > 1 or last.strip())]
     if separator != "," and rows and all(len(row) == len(names) + 1 for row in rows):
         rows = [row[1:] for row in rows]
     return names, rows
@@ -232,7 +234,7 @@ def same(given_value, value, typed):
     return math.isclose(float(value), given_value, rel_tol=1e-7 if typed == "float32" else 0)
 
 
-@cases(40)
+@cases(50)
 @given(table=typed_tables())
 def test_workbooks(records, table, tmp_path_factory):
     kinds, rows, rng = table

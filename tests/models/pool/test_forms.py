@@ -261,6 +261,8 @@ class TestFiles:
             ("biases", [0.0], "biases: a list of length 3 was expected"),
             ("members", [], "members: a pool has at least one member"),
             ("considered", [["NB", 1.0]], "considered: a list of length 5 was expected"),
+            ("considered", [[np.nan, 1.0, 0.5, 0.1, "pooled"]], "considered: text was expected, not nan"),
+            ("considered", [["NB", 1.0, 0.5, "0.1", "pooled"]], "considered: a number was expected, not '0.1'"),
             ("ridge", "much", "ridge: could not convert"),
         ],
     )
