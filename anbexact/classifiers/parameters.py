@@ -14,8 +14,13 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar, dataclass_transform
 
+from anbexact._runtime.tasks import thread_count
 from anbexact.models.network.universal_measure import UniversalMeasure
 from anbexact.search.constraints import Edge
+from anbexact.tables.missing import check_handle_missing
+from anbexact.tables.prediction import HANDLE_UNKNOWN, check_choice
+from anbexact.tables.text_columns import check_decimal
+from anbexact.tables.weights import check_class_weight
 
 Group = TypeVar("Group")
 
@@ -72,6 +77,18 @@ class TableParameters:
     class_weight: str | Mapping[Any, float] | None = None
     n_jobs: int | None = None
     verbose: int = 0
+
+    def check_reading(self, completing: Sequence[str] = ()) -> None:
+        """Refuse invalid values of these parameters; ``completing`` are further ones of ``handle_missing``."""
+        check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
+        check_handle_missing(self.handle_missing, completing)
+        if self.drop_identifiers is not False and self.drop_identifiers != "auto":
+            raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
+        if self.fold_dummies is not False and self.fold_dummies != "auto":
+            raise ValueError(f"fold_dummies must be 'auto' or False, not {self.fold_dummies!r}")
+        check_decimal(self.decimal)
+        check_class_weight(self.class_weight)
+        thread_count(self.n_jobs)
 
 
 @parameter_group

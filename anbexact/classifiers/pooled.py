@@ -21,7 +21,6 @@ from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import progress_of
-from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
@@ -55,13 +54,13 @@ from anbexact.tables.frames.dummies import find_dummies, fold
 from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.frames.reading import frames_read_once, is_frame, is_series, is_sparse
 from anbexact.tables.labels import read_target
-from anbexact.tables.missing import refuse_missing_class
+from anbexact.tables.missing import EM, refuse_missing_class
 from anbexact.tables.reader import Reader
 from anbexact.tables.soft_labels import check_soft_weight, mixed_with_labels, read_soft
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.text_columns import as_meant
 from anbexact.tables.training import record_columns
-from anbexact.tables.weights import advise_on_weights, apply_class_weight, check_class_weight
+from anbexact.tables.weights import advise_on_weights, apply_class_weight
 
 if TYPE_CHECKING:
     from anbexact.models.network.explanation import Explanations
@@ -385,8 +384,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             raise ValueError(f"ridge must be 'auto' or a number above 0, not {self.ridge!r}")
         check_limit("time_limit", self.time_limit)
         check_soft_weight(self.soft_weight)
-        check_class_weight(self.class_weight)
-        thread_count(self.n_jobs)
+        self.check_reading((EM,))
         if isinstance(self.members, str) and self.members == AUTO:
             return
         named_members(self.members)

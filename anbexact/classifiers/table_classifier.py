@@ -14,19 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress, progress_of
-from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.models.model import Model
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.labels import check_classes
-from anbexact.tables.missing import EM, check_handle_missing
-from anbexact.tables.prediction import HANDLE_UNKNOWN, check_choice
+from anbexact.tables.missing import EM
 from anbexact.tables.reader import Reader
-from anbexact.tables.text_columns import check_decimal
 from anbexact.tables.training import TrainingColumns, training_columns
-from anbexact.tables.weights import check_class_weight
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
@@ -279,15 +275,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
-        check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
-        check_handle_missing(self.handle_missing, (EM,) if self.can_complete() else ())
-        if self.drop_identifiers is not False and self.drop_identifiers != "auto":
-            raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
-        if self.fold_dummies is not False and self.fold_dummies != "auto":
-            raise ValueError(f"fold_dummies must be 'auto' or False, not {self.fold_dummies!r}")
-        check_decimal(self.decimal)
-        check_class_weight(self.class_weight)
-        thread_count(self.n_jobs)
+        self.check_reading((EM,) if self.can_complete() else ())
 
     def can_complete(self) -> bool:
         """Whether the parameters allow ``handle_missing="em"``, which completes missing cells in training."""

@@ -229,7 +229,7 @@ def ragged(source: Source, dialect: Dialect) -> InputError | None:
         try:
             for number, row in enumerate(reader):
                 start, end = end + 1, reader.line_num
-                blank = not row or (len(row) == 1 and not last.strip())  # a line with "" alone is a row of one cell
+                blank = not row or (len(row) == 1 and not last.strip(" \t\r\n"))  # a line with "" alone is a row
                 if number and not blank and len(row) != width:
                     return InputError(
                         f"cannot read {source.label}: line {start} has {counted(len(row), 'cell')}, but there "

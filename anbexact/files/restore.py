@@ -132,8 +132,7 @@ def _restore_learned(document: Mapping[str, Any]) -> Any:
     with reading("further"):
         further = mapped(document["further"])
         for name in CLASSIFIERS[estimator.__name__].saved if estimator.__name__ in CLASSIFIERS else ():
-            if name in further:
-                setattr(classifier, name, _read_further(decode(further[name])))
+            setattr(classifier, name, _read_further(decode(further[name])))
     with reading():  # the model names its fields
         classifier.set_model(classifier.model_type.from_dict(document, vocabulary, cut_points, classifier))
     if EM in (classifier.handle_missing, getattr(classifier, "missing_class", None)):

@@ -214,6 +214,19 @@ def test_what_is_refused_is_named(place, value, message, tmp_path):
         anbexact.load(path)
 
 
+def test_what_was_learned_besides_the_model_is_missed(tmp_path):
+    path = tmp_path / "m.json"
+    selected().save(path)
+    document = json.loads(path.read_text())
+    for name in document["further"]:
+        write(
+            {**document, "further": {key: document["further"][key] for key in document["further"] if key != name}},
+            path,
+        )
+        with pytest.raises(ValueError, match=f"further: '{name}' is missing"):
+            anbexact.load(path)
+
+
 def test_proofs_survive(tmp_path):
     """Edited proofs are loaded if they are proofs at all; whether they hold is for verify to say."""
     X, y = load_monks(1)

@@ -273,6 +273,17 @@ class TestFiles:
         with pytest.raises(ValueError, match=message):
             restore({**document, field: value})
 
+    @pytest.mark.parametrize(
+        ("parameter", "value"),
+        [("handle_unknown", "no"), ("handle_missing", 1), ("fold_dummies", None), ("drop_identifiers", "no")],
+    )
+    def test_with_invalid_parameters_are_refused(self, parameter, value):
+        X, y = load_iris()
+        document = describe(PooledClassifier([NaiveBayesClassifier(ess=1.0)], ridge=np.inf).fit(X, y))
+        document["parameters"][parameter] = value
+        with pytest.raises(ValueError, match=f"parameters: {parameter} must be"):
+            restore(document)
+
 
 class TestUnion:
     def vocabulary(self, arities):
