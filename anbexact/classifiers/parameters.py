@@ -78,17 +78,18 @@ class TableParameters:
     n_jobs: int | None = None
     verbose: int = 0
 
-    def check_reading(self, completing: Sequence[str] = ()) -> None:
-        """Refuse invalid values of these parameters; ``completing`` are further ones of ``handle_missing``."""
-        check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
-        check_handle_missing(self.handle_missing, completing)
-        if self.drop_identifiers is not False and self.drop_identifiers != "auto":
-            raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
-        if self.fold_dummies is not False and self.fold_dummies != "auto":
-            raise ValueError(f"fold_dummies must be 'auto' or False, not {self.fold_dummies!r}")
-        check_decimal(self.decimal)
-        check_class_weight(self.class_weight)
-        thread_count(self.n_jobs)
+
+def check_reading(given: TableParameters, completing: Sequence[str] = ()) -> None:
+    """Refuse invalid values of how a table is read; ``completing`` are further ones of ``handle_missing``."""
+    check_choice("handle_unknown", given.handle_unknown, HANDLE_UNKNOWN)
+    check_handle_missing(given.handle_missing, completing)
+    if given.drop_identifiers is not False and given.drop_identifiers != "auto":
+        raise ValueError(f"drop_identifiers must be 'auto' or False, not {given.drop_identifiers!r}")
+    if given.fold_dummies is not False and given.fold_dummies != "auto":
+        raise ValueError(f"fold_dummies must be 'auto' or False, not {given.fold_dummies!r}")
+    check_decimal(given.decimal)
+    check_class_weight(given.class_weight)
+    thread_count(given.n_jobs)
 
 
 @parameter_group

@@ -26,7 +26,12 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
+from anbexact.classifiers.parameters import (
+    TableParameters,
+    TimeLimitParameters,
+    check_reading,
+    parameter_group,
+)
 from anbexact.classifiers.pooling.learning import (
     NO_WEIGHT,
     NOT_NEEDED,
@@ -384,7 +389,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             raise ValueError(f"ridge must be 'auto' or a number above 0, not {self.ridge!r}")
         check_limit("time_limit", self.time_limit)
         check_soft_weight(self.soft_weight)
-        self.check_reading((EM,))
+        check_reading(self, (EM,))
         if isinstance(self.members, str) and self.members == AUTO:
             return
         named_members(self.members)

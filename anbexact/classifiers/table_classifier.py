@@ -16,7 +16,7 @@ from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
-from anbexact.classifiers.parameters import TableParameters
+from anbexact.classifiers.parameters import TableParameters, check_reading
 from anbexact.models.model import Model
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.labels import check_classes
@@ -275,7 +275,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
-        self.check_reading((EM,) if self.can_complete() else ())
+        check_reading(self, (EM,) if self.can_complete() else ())
 
     def can_complete(self) -> bool:
         """Whether the parameters allow ``handle_missing="em"``, which completes missing cells in training."""
