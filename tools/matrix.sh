@@ -44,7 +44,6 @@ run() {
     if [[ $name == *-oldest ]]; then
         "$uv" pip compile --quiet --python "$python" --extra files --resolution lowest-direct --only-binary :all: \
             --output-file "$versions" pyproject.toml >/dev/null || return
-        echo 'polars<2' >>"$versions"  # narwhals before 2.26 reads no Enum of polars 2
     fi
     "$uv" venv --quiet --clear --python "$python" "$root/$name" || return
     "$uv" pip install --quiet --python "$root/$name/bin/python" --constraint "$versions" '.[test]' || return

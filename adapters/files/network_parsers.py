@@ -433,8 +433,8 @@ def _numbers(name: str, words: Iterable[str]) -> list[float]:
 
 
 def _identifier(element: Element) -> str:
-    """Return the attribute that names a node or a state."""
-    name = element.get("id")
+    """Return the attribute that names a node or a state, without blanks at its ends."""
+    name = (element.get("id") or "").strip()
     if not name:
         raise ValueError(f"an element {element.tag!r} has no id")
     return name

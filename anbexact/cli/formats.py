@@ -40,6 +40,8 @@ UNCOMPUTED = re.compile(
 """A cell of a workbook with a formula, and with no value or an empty one."""
 PLACE = re.compile(rb'\br="([A-Z]+[0-9]+)"')
 """The place of a cell among its attributes."""
+ROWS_AND_CELLS = re.compile(rb"<(/?)(?:\w+:)?(row|c)\b[^>]*?(/?)>")
+"""Where a row or a cell of a sheet begins or ends."""
 OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls): save it as .xlsx or CSV",
     b"RDX": "a file of R: export the table by write.csv",
@@ -227,10 +229,19 @@ def _without_results(source: Source, sheet: str) -> list[str]:
     """Return the cells of a sheet that hold a formula, but not what it results in, such as ``"B3"``.
 
     Programs that write workbooks often leave the computing to Excel. A result that is an empty text is one.
+
+    Raises
+    ------
+    ValueError
+        If a sheet has rows or cells within others.
     """
     with source.open() as file, zipfile.ZipFile(file) as archive:
-        parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        cells = [cell for name in parts for cell in UNCOMPUTED.findall(archive.read(name))]
+        cells = []
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/"):
+                content = archive.read(name)
+                _check_nesting(content)
+                cells += UNCOMPUTED.findall(content)
     places = {place[1].decode() for cell in cells if b't="str"' not in cell and (place := PLACE.search(cell))}
     if not places:
         return []
@@ -239,6 +250,19 @@ def _without_results(source: Source, sheet: str) -> list[str]:
     with source.open() as file:  # the parts do not say which sheet is theirs
         rows = openpyxl.load_workbook(file, read_only=True)[sheet].iter_rows()
         return [c.coordinate for row in rows for c in row if c.data_type == "f" and c.coordinate in places]
+
+
+def _check_nesting(content: bytes) -> None:
+    """Refuse a sheet with rows or cells within others, in which openpyxl would overlook cells."""
+    inside: list[bytes] = []
+    for found in ROWS_AND_CELLS.finditer(content):
+        closes, tag, empty = found.groups()
+        if closes and inside[-1:] == [tag]:
+            inside.pop()
+        elif closes or inside != ([] if tag == b"row" else [b"row"]):
+            raise ValueError("a row or cell of a sheet is within another one")
+        elif not empty:
+            inside.append(tag)
 
 
 def _read_json(source: Source, encoding: str | None) -> pd.DataFrame:

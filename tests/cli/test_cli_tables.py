@@ -29,6 +29,7 @@ from anbexact.cli import formats, main, streaming, writing
 from anbexact.cli.cells import Expected
 from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import ReadOptions, TableFile
+from anbexact.cli.messages import InputError
 from anbexact.cli.sources import Source
 from anbexact.cli.tables import read_frame, recognised
 from anbexact.tables.frames.text_quantities import MISSING_WORDS
@@ -219,6 +220,29 @@ class TestSameTable:
                 archive.writestr(part, content)
         assert read("t.xlsx")["b"].isna().tolist() == [True, False, True, True]
         assert "the cells 'B2', 'A4' of sheet 'Sheet' are formulas without a stored result" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        "edits",
+        [
+            {b'</row><row r="3">': b'<row r="3">', b"</row></sheetData>": b"</row></row></sheetData>"},
+            {b'</c><c r="B2"': b'<c r="B2"', b'</c></row><row r="3">': b'</c></c></row><row r="3">'},
+            {b'<row r="2">': b"", b'</row><row r="3">': b'<row r="3">'},
+        ],
+    )
+    def test_rows_and_cells_within_others(self, edits):
+        """What openpyxl overlooks in such a sheet would be missing cells."""
+        pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_excel("t.xlsx", index=False)
+        with zipfile.ZipFile("t.xlsx") as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        name = "xl/worksheets/sheet1.xml"
+        for old, new in edits.items():
+            assert old in parts[name]
+            parts[name] = parts[name].replace(old, new)
+        with zipfile.ZipFile("t.xlsx", "w") as archive:
+            for part, content in parts.items():
+                archive.writestr(part, content)
+        with pytest.raises(InputError, match="a row or cell of a sheet is within another one"):
+            read("t.xlsx")
 
     def test_mixed_cells_are_text(self):
         Path("t.json").write_text('[{"a": 1, "b": true}, {"a": "x", "b": "y"}, {"a": 2.5, "b": null}]')

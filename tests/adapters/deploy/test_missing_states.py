@@ -74,7 +74,7 @@ def test_the_word_is_as_good_as_any_other(model, gaps, rule, tmp_path):
     for again in (anbexact.load(tmp_path / "model.json"), pickle.loads(pickle.dumps(classifier))):
         np.testing.assert_array_equal(again.predict_proba(rows), classifier.predict_proba(rows))
         assert again.vocabulary_ == classifier.vocabulary_
-    first = {name: value for name, value in rows.iloc[0].items() if value == value}
+    first = {name: value for name, value in rows.iloc[0].items() if pd.notna(value)}
     np.testing.assert_allclose(
         classifier.query(first), other.query({name: {WORD: "(mizzing)"}.get(v, v) for name, v in first.items()})
     )

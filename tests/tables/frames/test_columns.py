@@ -357,7 +357,7 @@ class TestContainers:
         assert column.numbers[:3].tolist() == [3.0, 2.0**100, 3.0]
 
     def test_types_that_arrow_does_not_encode(self):
-        runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 3]), pa.array([7, 8]))
+        runs = pa.RunEndEncodedArray.from_arrays([1, 3], [7, 8])
         assert cells(pa.table({"a": runs})) == [[7, 8, 8]]
         if hasattr(pa, "decimal32"):
             few = pa.array([Decimal("1.5"), None, Decimal("2.0")], type=pa.decimal32(5, 1))

@@ -328,14 +328,13 @@ def test_enumerations_of_duckdb_keep_their_order():
             "SELECT (CASE WHEN i % 2 = 0 THEN 'happy' WHEN i % 7 > 0 THEN 'ok' END)::mood AS a, i % 3 = 0 AS y "
             "FROM range(40) t(i)"
         )
-        table = rows.to_arrow_table()
+        table, in_pandas = rows.to_arrow_table(), rows.df()
         lazy, _ = fitted(NaiveBayesClassifier(), rows, "y")
         eager, _ = fitted(NaiveBayesClassifier(), table.select(["a"]), table["y"].to_pandas().rename("y"))
         (column,) = LazySource.of(rows).marginal(["a"]).columns
     assert lazy.vocabulary_.states["a"] == ("sad", "ok", "happy", "(missing)")
     assert_same(lazy, eager)
     assert column.ordered
-    in_pandas = table.to_pandas()
     np.testing.assert_array_equal(lazy.predict_proba(table.select(["a"])), lazy.predict_proba(in_pandas[["a"]]))
 
 
