@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.cuts.continuous import discretise
 from anbexact.tables.frames.columns import Column
-from anbexact.tables.frames.reading import frame_names
+from anbexact.tables.frames.reading import frame_names, names_only
 from anbexact.tables.vocabulary import LEFT_OUT, CodeArray, Vocabulary
 
 HANDLE_UNKNOWN = ("marginalize", "error")
@@ -66,7 +66,7 @@ def check_columns(
                 )
             recorded = {"n_features_in_": len(expected), **({"feature_names_in_": feature_names} if known else {})}
             estimator = type(fitted_by, (BaseEstimator,), recorded)()  # scikit-learn reads both from an estimator
-            validate_data(estimator, X, reset=False, skip_check_array=True)
+            validate_data(estimator, names_only(X), reset=False, skip_check_array=True)
         return
     assert names is not None
     given, wanted = list(map(str, names)), list(map(str, expected))

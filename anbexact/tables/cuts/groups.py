@@ -18,7 +18,7 @@ from anbexact.tables.cuts.base import Labels, row_weights, with_coarse_cuts
 from anbexact.tables.cuts.modl import TIE_NATS, Prices, Sums, interval_prices, log_gammas, modl_partition
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.native_values import sorted_positions
-from anbexact.tables.frames.reading import read_columns
+from anbexact.tables.frames.reading import names_only, read_columns
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.vocabulary import Groups
 
@@ -104,7 +104,7 @@ class MODLGrouper(
             For a table or weights that cannot be read, or missing classes.
         """
         columns = read_columns(X, estimator=self)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, names_only(X), skip_check_array=True)
         check_consistent_length(columns[0].missing, y)
         if pd.isna(np.asarray(y, dtype=object)).any():
             raise ValueError("Input y contains NaN: leave out the rows without a class")
@@ -118,7 +118,7 @@ class MODLGrouper(
         """Return the group number of every cell (0, 1, ...; NaN where missing or unknown), shape (rows, columns)."""
         check_is_fitted(self)
         columns = read_columns(X, estimator=self)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        validate_data(self, names_only(X), skip_check_array=True, reset=False)
         out = np.empty((len(columns[0]), len(columns)))
         for j, (column, groups) in enumerate(zip(columns, self.groups_, strict=True)):
             number = {value: k for k, values in enumerate(groups) for value in values}

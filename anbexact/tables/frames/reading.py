@@ -57,6 +57,15 @@ def frame_names(X: Any) -> list[Hashable] | None:
     return list(nw.from_native(X, eager_only=True).columns)
 
 
+def names_only(X: Any) -> Any:
+    """Return an empty pandas frame with the column names of a dataframe; anything else is returned as it is.
+
+    All versions of scikit-learn read names from it; 1.7 reads none from polars 2.
+    """
+    names = frame_names(X)
+    return X if names is None else pd.DataFrame(columns=names)
+
+
 def is_series(values: object) -> bool:
     """Whether ``values`` is a series of an eager dataframe library."""
     return isinstance(values, pd.Series | pd.Index) or nw.dependencies.is_into_series(values)
