@@ -139,9 +139,9 @@ def told_dialect(source: Source, encoding: str, separator: str | None, decimal: 
         names, *rows = _rows(iter(lines), separator)
     except csv.Error as error:
         raise InputError(f"cannot read {source.label}: {error}") from None
-    if not names:
-        raise InputError(f"cannot read {source.label}: its first line, which should give the column names, is empty")
     names = [name.strip() for name in names]
+    if not any(names):
+        raise InputError(f"cannot read {source.label}: its first line, which should give the column names, is empty")
     rows = rows[: -1 if len(lines) == SAMPLE else None]  # the last row may continue
     unnamed_first = separator != "," and _row_names(names, rows)
     names = ["", *names] if unnamed_first else names

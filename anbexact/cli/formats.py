@@ -40,8 +40,8 @@ UNCOMPUTED = re.compile(
 """A cell of a workbook with a formula, and with no value or an empty one."""
 PLACE = re.compile(rb'\br="([A-Z]+[0-9]+)"')
 """The place of a cell among its attributes."""
-ROWS_AND_CELLS = re.compile(rb"<(/?)(?:\w+:)?(row|c)\b[^>]*?(/?)>")
-"""Where a row or a cell of a sheet begins or ends."""
+ROWS_AND_CELLS = re.compile(rb'<(/?)(?:\w+:)?(row|c)(?=[\s/>])(?:[^>]*?\br="([A-Z]*)([0-9]+)")?[^>]*?(/?)>')
+"""Where a row or a cell of a sheet begins or ends: a slash if it ends, tag, column, row, a slash if it is empty."""
 OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls): save it as .xlsx or CSV",
     b"RDX": "a file of R: export the table by write.csv",
@@ -122,6 +122,7 @@ class TableFile:
         else:
             with _any_error(self.source, f"{self.format} file"), self.source.open() as file:
                 frame = pd.read_parquet(file) if self.format == "parquet" else pd.read_feather(file)
+                _check_text(frame)
             frame = frame.reset_index(drop=frame.index.names == [None])  # an index with a name was a column
         names = list(map(str, frame.columns))
         check_names(names, label)
@@ -154,13 +155,18 @@ class TableFile:
             return
         import pyarrow.parquet as pq
 
-        with self.source.open() as opened, pq.ParquetFile(opened) as file:
+        with (
+            _any_error(self.source, "parquet file"),
+            self.source.open() as opened,
+            pq.ParquetFile(opened) as file,
+        ):
             schema = file.schema_arrow
             index = (schema.pandas_metadata or {}).get("index_columns", [])
             if any(isinstance(name, str) for name in index) or len(set(schema.names)) < len(schema.names):
                 raise UnlikeError
             names, _ = used(schema.names)
             for batch in file.iter_batches(batch_size=rows, columns=names):
+                batch.validate(full=True)
                 yield batch.to_pandas()
 
     def check_unchanged(self) -> None:
@@ -174,11 +180,18 @@ def _any_error(source: Source, what: str) -> Iterator[None]:
     """Refuse a damaged file on an error of any type: the libraries that read these formats raise all of them."""
     try:
         yield
-    except (InputError, OSError, ImportError, MemoryError):
+    except (InputError, UnlikeError, OSError, ImportError, MemoryError):
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"cannot read {source.label}: it is not a valid {what} ({reason})") from error
+
+
+def _check_text(frame: pd.DataFrame) -> None:
+    """Refuse text of pyarrow that is not UTF-8, which pandas would notice only when it is used."""
+    for column in frame.columns[[isinstance(dtype, pd.StringDtype) for dtype in frame.dtypes]]:
+        if hasattr(text := frame[column].array, "__arrow_array__"):
+            text.__arrow_array__().validate(full=True)
 
 
 def _format_of(source: Source) -> str:
@@ -233,14 +246,14 @@ def _without_results(source: Source, sheet: str) -> list[str]:
     Raises
     ------
     ValueError
-        If a sheet has rows or cells within others.
+        If a sheet has rows or cells within others, or out of order.
     """
     with source.open() as file, zipfile.ZipFile(file) as archive:
         cells = []
         for name in archive.namelist():
             if name.startswith("xl/worksheets/"):
                 content = archive.read(name)
-                _check_nesting(content)
+                _check_order(content)
                 cells += UNCOMPUTED.findall(content)
     places = {place[1].decode() for cell in cells if b't="str"' not in cell and (place := PLACE.search(cell))}
     if not places:
@@ -252,17 +265,29 @@ def _without_results(source: Source, sheet: str) -> list[str]:
         return [c.coordinate for row in rows for c in row if c.data_type == "f" and c.coordinate in places]
 
 
-def _check_nesting(content: bytes) -> None:
-    """Refuse a sheet with rows or cells within others, in which openpyxl would overlook cells."""
+def _check_order(content: bytes) -> None:
+    """Refuse a sheet with rows or cells within others or out of order: openpyxl would overlook some, or move them."""
     inside: list[bytes] = []
+    number, last = 0, b""
     for found in ROWS_AND_CELLS.finditer(content):
-        closes, tag, empty = found.groups()
-        if closes and inside[-1:] == [tag]:
+        closes, tag, column, row, empty = found.groups()
+        if closes:
+            if inside[-1:] != [tag]:
+                raise ValueError("a row or cell of a sheet is within another one")
             inside.pop()
-        elif closes or inside != ([] if tag == b"row" else [b"row"]):
+            continue
+        if inside != ([] if tag == b"row" else [b"row"]):
             raise ValueError("a row or cell of a sheet is within another one")
-        elif not empty:
+        if not empty:
             inside.append(tag)
+        if tag == b"row":
+            before, number, last = number, int(row) if row else number + 1, b""
+            if number <= before:
+                raise ValueError(f"row {number} of a sheet follows row {before}")
+        elif column:
+            if int(row) != number or (len(column), column) <= (len(last), last):
+                raise ValueError(f"the cell {column.decode()}{row.decode()} of a sheet is not in its place")
+            last = column
 
 
 def _read_json(source: Source, encoding: str | None) -> pd.DataFrame:

@@ -100,8 +100,20 @@ class Source:
             return file.read(size)
 
     def text(self, encoding: str) -> io.TextIOWrapper:
-        """Return the text from its beginning, its line ends as they are."""
-        return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+        """Return the text from its beginning, without byte-order marks, its line ends as they are.
+
+        There are two where a program has put its own in front of another one's.
+        """
+        file = io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+        try:
+            beginning = 0
+            while file.read(1) == "\ufeff":
+                beginning = file.tell()
+            file.seek(beginning)
+        except UnicodeDecodeError:
+            file.close()
+            raise
+        return file
 
     @property
     def size(self) -> int:

@@ -80,6 +80,8 @@ def load(path: str | Path) -> DiscreteClassifier:
     ValueError
         If the file was not written by :func:`save`, is damaged, or was written by a newer version of the package; the
         message says which, and what to do.
+    MemoryError
+        If the model needs more memory than there is, or than its ``memory_limit`` allows.
     OSError
         If the file cannot be read.
     """

@@ -113,6 +113,8 @@ def read_document(kind: Kind, path: str | Path, restore: Callable[[Mapping[str, 
         raise ValueError(
             f"{path} {what}: {error}. Restore it from a copy, or fit and save the {kind.noun} again."
         ) from error
+    except MemoryError as error:
+        raise type(error)(f"cannot read {path}: {error}") from error
 
 
 def refuse_newer(document: Mapping[str, Any], path: str | Path, newest: int) -> None:

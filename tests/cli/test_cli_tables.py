@@ -222,14 +222,26 @@ class TestSameTable:
         assert "the cells 'B2', 'A4' of sheet 'Sheet' are formulas without a stored result" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
-        "edits",
+        ("edits", "message"),
         [
-            {b'</row><row r="3">': b'<row r="3">', b"</row></sheetData>": b"</row></row></sheetData>"},
-            {b'</c><c r="B2"': b'<c r="B2"', b'</c></row><row r="3">': b'</c></c></row><row r="3">'},
-            {b'<row r="2">': b"", b'</row><row r="3">': b'<row r="3">'},
+            (
+                {b'</row><row r="3">': b'<row r="3">', b"</row></sheetData>": b"</row></row></sheetData>"},
+                "a row or cell of a sheet is within another one",
+            ),
+            (
+                {b'</c><c r="B2"': b'<c r="B2"', b'</c></row><row r="3">': b'</c></c></row><row r="3">'},
+                "a row or cell of a sheet is within another one",
+            ),
+            (
+                {b'<row r="2">': b"", b'</row><row r="3">': b'<row r="3">'},
+                "a row or cell of a sheet is within another one",
+            ),
+            ({b'<row r="3">': b'<row r="2">'}, "row 2 of a sheet follows row 2"),
+            ({b'<c r="A3"': b'<c r="A2"'}, "the cell A2 of a sheet is not in its place"),
+            ({b'<c r="B3"': b'<c r="A3"'}, "the cell A3 of a sheet is not in its place"),
         ],
     )
-    def test_rows_and_cells_within_others(self, edits):
+    def test_rows_and_cells_within_others_or_out_of_order(self, edits, message):
         """What openpyxl overlooks in such a sheet would be missing cells."""
         pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_excel("t.xlsx", index=False)
         with zipfile.ZipFile("t.xlsx") as archive:
@@ -241,7 +253,7 @@ class TestSameTable:
         with zipfile.ZipFile("t.xlsx", "w") as archive:
             for part, content in parts.items():
                 archive.writestr(part, content)
-        with pytest.raises(InputError, match="a row or cell of a sheet is within another one"):
+        with pytest.raises(InputError, match=message):
             read("t.xlsx")
 
     def test_mixed_cells_are_text(self):
@@ -333,6 +345,17 @@ class TestDialects:
         assert read("t.csv").to_numpy().tolist() == [["a, b", "x,y"], ["c", "d;e"]]
         Path("t.csv").write_text("one column\nfirst second\nthird fourth\n")
         assert read("t.csv").columns.tolist() == ["one column"]
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le"])
+    def test_byte_order_marks(self, encoding):
+        """There are two where a program has put its own in front of another one's."""
+        for marks in ("", "\ufeff", "\ufeff\ufeff"):
+            if encoding == "utf-16-le" and not marks:  # it could not be told from other text
+                continue
+            Path("t.csv").write_text(marks + '"a\n1",b\n1,x\n2,y\n', encoding=encoding)
+            got = read("t.csv")
+            assert got.columns.tolist() == ["a\n1", "b"]
+            assert got["b"].tolist() == ["x", "y"]
 
     def test_blanks_beside_separators(self):
         Path("t.csv").write_text("a, b , c\n 1, x, ?\n2, x , u\n")
@@ -798,6 +821,8 @@ class TestModelOptions:
     ("name", "content", "message"),
     [
         ("t.csv", b"a,y\n1,p\n2\n", "cannot read t.csv: line 3 has 1 cell, but there are 2 column names"),
+        ("t.csv", b" \na\n1\n", "t.csv: its first line, which should give the column names, is empty"),
+        ("t.csv", b"\n\na,y\n1,p\n", "t.csv: its first line, which should give the column names, is empty"),
         ("t.csv", b'a,y\n1,p\n\n""\n2,q\n', "cannot read t.csv: line 4 has 1 cell, but there are 2 column names"),
         ("t.csv", b'a,y\n"1\n2",p\n3,p,q\n', "cannot read t.csv: line 4 has 3 cells, but there are 2 column names"),
         ("t.csv", b"a,,y\n1,2,p\n", "column 2 has no name; name it, or remove it"),
@@ -806,7 +831,7 @@ class TestModelOptions:
         ("t.csv", "a,y\né,p\n".encode() + b"\xe9,p\n", "it mixes encodings, since line 2 is UTF-8 and line 3 is not"),
         ("t.csv", b"\xff\xfea\x00,\x00y\x00\n\x00\x00\xd8,\x00p", "it is not utf-16 text, first in line 2"),
         ("t.csv", b"\xef\xbb\xbfa,y\n1,p\n\xe9,q\n", "it is not utf-8 text, first in line 3"),
-        ("t.csv", b"a,y\n" + b"1.23456,p\n" * 300 + b"2\n", "line 302 has 1 cells, but there are 2 column names"),
+        ("t.csv", b"a,y\n" + b"1.23456,p\n" * 300 + b"2\n", "line 302 has 1 cell, but there are 2 column names"),
         ("t.csv", "a,y\n1,p\n".encode("utf-16-le"), "pass --encoding utf-16-le"),
         ("t.csv", b"\n\n", "t.csv is empty"),
         ("t.gz", b"\x1f\x8b\x08\x00", "cannot read t.gz: "),

@@ -227,6 +227,17 @@ def test_what_was_learned_besides_the_model_is_missed(tmp_path):
             anbexact.load(path)
 
 
+def test_a_limit_of_memory_that_is_too_low(tmp_path):
+    path = tmp_path / "m.json"
+    X, y = load_monks(1)
+    AveragedANBClassifier(ess=1.0).fit(X.iloc[:60, :3], y[:60]).save(path)
+    document = json.loads(path.read_text())
+    document["parameters"]["memory_limit"] = 1
+    write(document, path)
+    with pytest.raises(MemoryError, match=r"cannot read .*m\.json: .*memory_limit"):
+        anbexact.load(path)
+
+
 def test_proofs_survive(tmp_path):
     """Edited proofs are loaded if they are proofs at all; whether they hold is for verify to say."""
     X, y = load_monks(1)

@@ -77,7 +77,7 @@ def read(name, path):
         warnings.simplefilter("ignore")
         try:
             return reader(path), ""
-        except ValueError as error:
+        except (ValueError, MemoryError) as error:
             return None, str(error)
 
 
@@ -145,7 +145,7 @@ def near(document, rng):
         edit = rng.choice(["replace", "leave out", "number", "copy", "list", "exchange"])
         if edit == "leave out":
             del parent[key]
-        elif edit == "number" and type(old) in (int, float):
+        elif edit == "number" and type(old) in (int, float) and abs(old) < 2**1000:
             parent[key] = rng.choice([old + 1, old - 1, old * 2, -old, old + 0.5, str(old)])
         elif edit == "copy":
             parent[key] = copy.deepcopy(at(found, rng.choice(paths)))

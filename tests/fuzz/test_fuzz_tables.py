@@ -123,7 +123,7 @@ def read_by_csv(content, separator):
     """Return names and rows as the csv module reads them, without blank lines, and without the names of R's rows."""
     for encoding in ("utf-16",) if content[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252", "latin-1"):
         try:
-            text = content.decode(encoding)
+            text = content.decode(encoding).lstrip("\ufeff")
             break
         except UnicodeDecodeError:
             continue
@@ -263,7 +263,7 @@ def test_workbooks(records, table, tmp_path_factory):
             outcome.append("refused")
             return
         cells = [list(row) for row in opened(path).worksheets[0].iter_rows(values_only=True)]
-        names, own = cells[0], [row for row in cells[1:] if any(not blank(cell) for cell in row)]
+        names, *own = [row for row in cells if any(not blank(cell) for cell in row)]
         kept = [k for k, name in enumerate(names) if any(not blank(row[k]) for row in [names, *own])]
         assert [str(name).strip() for name in frame] == [str(names[k]).strip() for k in kept]
         for place, column in zip(kept, frame, strict=True):
@@ -284,7 +284,8 @@ def edit_a_part(path, rng):
 
 
 def blank(cell):
-    return cell is None or (isinstance(cell, str) and not cell.strip())
+    """Whether a cell of a workbook is missing, as one is whose date is out of range."""
+    return cell is None or (isinstance(cell, str) and cell.strip() in ("", "#VALUE!"))
 
 
 @cases(100)
