@@ -7,9 +7,9 @@ from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = {"quick": 4, "merge": 20, "full": 60, "fuzz": 3000}
+EXAMPLES = {"quick": 4, "merge": 30, "full": 60, "fuzz": 3000}
 """Examples that Hypothesis draws for a property, by tier; the last one is for ``tests/fuzz`` alone."""
-MOST_CASES = {"quick": 3, "merge": 10}
+MOST_CASES = {"quick": 3, "merge": 20}
 """Cases of a test function that a tier keeps at most."""
 
 
