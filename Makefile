@@ -41,7 +41,7 @@ test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases
 test-real: $(VENV)/installed-dev  ## install and start Spark, PostgreSQL, Chromium and the like, and run the tests that need them
 	tools/test-real.sh $(ARGS)
 
-fuzz: $(VENV)/installed-dev  ## draw 100,000 files, tables and command lines, and say how each ended (half an hour)
+fuzz: $(VENV)/installed-dev  ## draw 100,000 files, tables and command lines, and say how each ended (five minutes)
 	@rm -rf build/fuzz
 	@$(BIN)/pytest -n auto $(SPREAD) --tier=fuzz tests/fuzz $(ARGS); status=$$?; $(BIN)/python tests/fuzzing.py; exit $$status
 
