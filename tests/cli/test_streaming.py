@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 from tiers import repeats
 
 from anbexact import NaiveBayesClassifier, TANClassifier
@@ -165,6 +167,20 @@ def test_parquet_is_read_in_parts_too(capsys, monkeypatch):
         assert_same(capsys, monkeypatch, streamed=False)
         written_as_parquet(new.iloc[:0])
         assert_same(capsys, monkeypatch, streamed=False)
+
+
+@pytest.mark.parametrize("least_bytes", [0, 10**12])
+def test_text_that_is_not_utf_8(least_bytes, capsys, monkeypatch):
+    """It is refused whether the file is read in parts or as a whole."""
+    write_model(rows(1), NaiveBayesClassifier(discretizer="median", ess=1.0))
+    written_as_parquet(rows(2))
+    table = pq.read_table("new.csv").drop_columns("place")
+    wrong = pa.array([b"p\xff"] * len(table), pa.binary()).view(pa.string())
+    pq.write_table(table.append_column("place", wrong), "new.csv")
+    code, _, said, _ = answers(capsys, monkeypatch, least_bytes, "-o", "out.csv")[0]
+    assert code == 2
+    assert "cannot read new.csv: it is not a valid parquet file" in said
+    assert not Path("out.csv").exists()
 
 
 ODD = {

@@ -396,6 +396,16 @@ class TestNotWritten:
                 to_file(classifier, path)
         assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
+    def test_names_in_xdsl_have_no_blanks_at_their_ends(self, tmp_path):
+        """Nor have they in the other formats."""
+        to_file(monks()[0], tmp_path / "m.xdsl")
+        text = (tmp_path / "m.xdsl").read_text()
+        edited = re.sub(r'<(state|cpt) id="([^"]*)"', r'<\1 id=" \2\n"', text)
+        assert edited != text
+        (tmp_path / "blanks.xdsl").write_text(edited)
+        plain, blanks = (from_file(tmp_path / f"{name}.xdsl", "is_monk") for name in ("m", "blanks"))
+        assert plain.vocabulary_ == blanks.vocabulary_
+
     def test_full_disk(self, tmp_path, monkeypatch):
         classifier, _ = monks()
         to_file(NaiveBayesClassifier().fit(*load_monks(2)), tmp_path / "m.xdsl")
