@@ -80,7 +80,7 @@ class TableParameters:
 
 
 def check_reading(given: TableParameters, completing: Sequence[str] = ()) -> None:
-    """Refuse invalid values of how a table is read; ``completing`` are further ones of ``handle_missing``."""
+    """Refuse invalid parameters of how a table is read; ``handle_missing`` may also be one of ``completing``."""
     check_choice("handle_unknown", given.handle_unknown, HANDLE_UNKNOWN)
     check_handle_missing(given.handle_missing, completing)
     if given.drop_identifiers is not False and given.drop_identifiers != "auto":

@@ -75,7 +75,7 @@ def _restore_pool(document: Mapping[str, Any], estimator: type[Any]) -> Any:
             raise ValueError("the members have different classes")
     weights = PoolWeights.from_dict(document, len(estimators), len(classes))
     with reading("considered"):
-        rows = [_read_outcome(listed(row, 5)) for row in listed(document["considered"])]
+        rows = [_read_outcome(listed(row, 1 + len(MEMBER_COLUMNS))) for row in listed(document["considered"])]
         members = pd.DataFrame(rows, columns=["member", *MEMBER_COLUMNS]).set_index("member")
     with reading("common"):
         common = None if document["common"] is None else _restore_learned(mapped(document["common"]))
@@ -89,9 +89,10 @@ def _restore_pool(document: Mapping[str, Any], estimator: type[Any]) -> Any:
 
 
 def _read_outcome(row: list[Any]) -> tuple[str, float, float, float, str]:
-    """Return the name of a member, its weight, log loss and seconds, and its outcome."""
-    weight, log_loss, seconds = (number(decode(cell), finite=False) for cell in row[1:4])
-    return text(row[0]), weight, log_loss, seconds, text(row[4])
+    """Return the name of a member, and its entries in the columns ``MEMBER_COLUMNS``."""
+    name, *measured, outcome = row
+    weight, log_loss, seconds = (number(decode(cell), finite=False) for cell in measured)
+    return text(name), weight, log_loss, seconds, text(outcome)
 
 
 def _restore_refitted(document: Mapping[str, Any], estimator: type[Any]) -> Any:

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from anbexact import DiscreteTable
 from anbexact.tables.frames import reading
-from anbexact.tables.frames.reading import frames_read_once, read_column, read_columns
+from anbexact.tables.frames.reading import frames_read_once, names_only, read_column, read_columns
 
 DAY, NIGHT = datetime.date(2020, 1, 2), datetime.date(2021, 3, 4)
 NOON = datetime.datetime(2020, 1, 2, 12)
@@ -423,3 +423,12 @@ class TestContainers:
 def test_whole_numbers_beyond_all_floats_are_infinite(others):
     numbers = read_column(pd.Series([10**400, -(10**400), *others], dtype=object), "a").numbers
     np.testing.assert_array_equal(numbers, [np.inf, -np.inf, others[0], 2.0, np.nan])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_names_that_scikit_learn_reads(library):
+    found = names_only(library({"b": [1, 2], "a": [3, 4]}))
+    assert isinstance(found, pd.DataFrame)
+    assert list(found) == ["b", "a"]
+    array = np.zeros((2, 2))
+    assert names_only(array) is array
