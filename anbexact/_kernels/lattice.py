@@ -217,42 +217,35 @@ def solve_blocks(blocks, places, first, low_bits, scores, limits, previous, curr
         best_sinks(total, mine, half)
 
 
-@inner
-def _precedes(a, b, position):
-    """Tie rule: whether parent set ``a`` goes before ``b`` (fewer parents, then first in feature order)."""
-    size_a = popcount(a)
-    size_b = popcount(b)
-    if size_a != size_b:
-        return size_a < size_b
-    differ = a ^ b
-    earliest = -1
-    for bit in range(position.shape[0]):
-        if (differ >> bit) & 1 and (earliest < 0 or position[bit] < position[earliest]):
-            earliest = bit
-    return earliest >= 0 and (a >> earliest) & 1 == 1
-
-
 @kernel
-def first_parent_set(scores, child, candidates, threshold, limits, position):
-    """First set by the tie rule, among subsets of ``candidates``, whose local score reaches ``threshold``.
+def first_parent_set(scores, child, candidates, size, threshold, limits, position):
+    """First set by the tie rule, among subsets of ``candidates`` of a size, whose local score reaches ``threshold``.
 
     Returns -1 when there is none. ``position[b]`` is the place of bit b in the table's feature order.
     """
     bit = 1 << child
     candidates &= limits.allowed[child]
     required = limits.required[child]
-    found = np.int64(-1)
-    found_size = limits.max_parents
-    subset = np.int64(0)
+    bits = np.empty(position.shape[0], dtype=np.int64)
+    n = 0
+    for b in np.argsort(position):
+        if (candidates >> b) & 1:
+            bits[n] = 1 << b
+            n += 1
+    if size > min(n, limits.max_parents):
+        return np.int64(-1)
+    chosen = np.arange(size)  # numbers of candidates, ascending: the next set is the next one in feature order
     while True:
-        if (
-            scores[subset | bit] - scores[subset] >= threshold
-            and popcount(subset) <= found_size
-            and (required & ~subset) == 0
-            and (found < 0 or _precedes(subset, found, position))
-        ):
-            found = subset
-            found_size = popcount(subset)
-        subset = (subset - candidates) & candidates
-        if subset == 0:
-            return found
+        subset = np.int64(0)
+        for k in range(size):
+            subset |= bits[chosen[k]]
+        if scores[subset | bit] - scores[subset] >= threshold and (required & ~subset) == 0:
+            return subset
+        last = size - 1
+        while last >= 0 and chosen[last] == n - size + last:
+            last -= 1
+        if last < 0:
+            return np.int64(-1)
+        chosen[last] += 1
+        for k in range(last + 1, size):
+            chosen[k] = chosen[k - 1] + 1

@@ -76,9 +76,6 @@ FOLDS, FEWER_FOLDS = 5, 3
 MANY_ROWS, FEW_ROWS = 2_000, 100
 """Numbers of rows from which on there are fewer folds: the first if no column is cut; the second if columns are cut,
 because few automatic members then have so many parameters that they need more rows."""
-LITTLE = 1.0
-"""Total loss of an automatic member on the held-out rows, in nats, below which later members cannot improve much and
-are not learned."""
 OWN = ("class_weight", "n_jobs", "verbose")
 """Parameters of the pool itself, which do not apply to automatic members only."""
 
@@ -165,8 +162,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     members_ : DataFrame
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"``
-        (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat) or the reason
-        why it could not be learned.
+        (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat), ``"same as"``
+        and the name of an earlier automatic member (learned from all rows, both predict them alike, so that the later
+        one is left out) or the reason why it could not be learned.
     common_ : FixedStructureClassifier or None
         A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
         the members read a column so differently that there are no such states.
@@ -279,8 +277,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         with abandonable(), heard_once(), frames_read_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(unbalanced)
             folds = make_folds(rows, parts)
-            enough = LITTLE if isinstance(self.members, str) else 0.0
-            learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), enough)
+            automatic = isinstance(self.members, str)
+            learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), sparing=automatic)
             self._weigh(records, folds, given, labels)
             if teacher is not None:
                 self.fidelity_ = Fidelity.of(self.predict_log_proba(X), teacher, weights)

@@ -92,8 +92,10 @@ def test_the_pool_is_that_of_the_weighted_models(fitted):
 
 def test_models_that_are_not_needed_are_left_out_and_said_to_be(fitted):
     outcomes = fitted.members_["outcome"]
-    assert set(outcomes) == {"pooled", "not needed"}
-    assert fitted.members_.loc[outcomes == "not needed", "weight"].eq(0).all()
+    assert {outcome.partition(" as ")[0] for outcome in outcomes} == {"pooled", "not needed", "same"}
+    assert fitted.members_.loc[outcomes != "pooled", "weight"].eq(0).all()
+    for name in outcomes[outcomes.str.startswith("same as ")].str.removeprefix("same as "):
+        assert not outcomes[name].startswith("same as ")
     assert isinstance(fitted, PooledClassifier)
 
 

@@ -23,6 +23,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
 from anbexact.classifiers.discrete import FitRows
+from anbexact.classifiers.pooling import learning
 from anbexact.classifiers.pooling.learning import OUT_OF_TIME, Record, Rows, learn_members, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
@@ -458,26 +459,44 @@ class TestFit:
             single = PooledClassifier(TWO).fit(X.iloc[:1], y.iloc[:1])
         assert single.predict(X).tolist() == [y[0]] * 12
 
-    def cross_fitted(self, progress=None, enough=0.0):
+    def cross_fitted(self, progress=None, *, members=TWO, sparing=False):
+        return self.cross_fitted_with_folds(progress, members, sparing=sparing)[0]
+
+    def cross_fitted_with_folds(self, progress=None, members=TWO, *, sparing=False):
         X, y = frames()
         columns, ones = read_columns(X), np.ones(len(y))
         target = read_target(y, columns, ones)
         rows = Rows(FitRows(X, y, ones), target.coded[0], None)
         folds = make_folds(rows, frame_folds(columns, target, ones, 3))
-        records = [Record(Member(name, model)) for name, model in TWO]
-        learn_members(records, rows.given, folds, list(target.coded[1]), Deadline(), progress, enough)
-        return records
+        records = [Record(Member(name, model)) for name, model in members]
+        learn_members(records, rows.given, folds, list(target.coded[1]), Deadline(), progress, sparing=sparing)
+        return records, folds
 
     @pytest.mark.parametrize(("share", "needed"), [(0.999, 2), (1.001, 1)])
     @pytest.mark.parametrize("workers", [1, 2])
-    def test_no_member_is_needed_after_one_that_leaves_nothing_to_gain(self, workers, share, needed):
+    def test_no_member_is_needed_after_one_that_leaves_nothing_to_gain(self, workers, share, needed, monkeypatch):
         n_rows = len(frames()[1])
-        loss = self.cross_fitted()[0].log_loss
+        monkeypatch.setattr(learning, "LITTLE", share * self.cross_fitted()[0].log_loss * n_rows)
         with parallel_config("threading", n_jobs=workers):
-            records = self.cross_fitted(enough=share * loss * n_rows)
+            records = self.cross_fitted(sparing=True)
         assert [record.outcome for record in records] == ["", ""][:needed] + ["not needed"] * (2 - needed)
         if workers == 1:
             assert [record.seconds > 0 for record in records] == [True] * needed + [False] * (2 - needed)
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_members_that_predict_alike_are_weighted_as_often_as_they_are(self, workers):
+        (_, bayes), (_, tan) = TWO
+        members = [("NB", bayes), ("TAN", tan), ("again", clone(bayes).set_params(ess=1.000001))]
+        every, folds = self.cross_fitted_with_folds(members=members)
+        with parallel_config("threading", n_jobs=workers):
+            kept, _ = self.cross_fitted_with_folds(members=members, sparing=True)
+        assert [record.outcome for record in kept] == ["", "", "same as NB"]
+        assert kept[2].logs == []
+        expected = learning.pool_weights(every, folds, 2, 3.0)
+        found = learning.pool_weights(kept[:2], folds, 2, 3.0)
+        first, second, again = expected.weights
+        np.testing.assert_allclose(found.weights, [first + again, second], atol=1e-4)
+        np.testing.assert_allclose(found.biases, expected.biases, atol=1e-4)
 
     def test_automatic_members_are_learned_until_nothing_is_left_to_gain(self):
         X = pd.DataFrame({"a": list("uvw") * 2000, "b": list("xy") * 3000})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import Any, Generic, TypeVar
@@ -34,7 +34,14 @@ OUT_OF_TIME = "out of time"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
 NOT_NEEDED = "not needed"
+SAME = "same as {}"
 """Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
+
+ALIKE = 0.02
+"""Root mean square, over rows and classes, of the differences of ln P(class | row) of two members, in nats, below which
+they count as the same model."""
+LITTLE = 1.0
+"""Total loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
 
 SHORTEST = 1e-3
 """Seconds of the refit of the first member if no time is left."""
@@ -57,6 +64,10 @@ class Record:
         The member, learned from all rows.
     caught : list of WarningMessage
         The warnings of this fit.
+    copies : int
+        Number of members that it stands for: itself, and those left out because they predict all rows alike.
+    own_logs : (rows, classes) float64
+        ln P(class | row) of the same rows, after the fit to all rows, if the member is compared with others.
     logs : list of (rows, classes) float64
         ln P(class | row) of the held-out rows of every fold.
     longest : float
@@ -69,15 +80,30 @@ class Record:
     seconds: float = 0.0
     fitted: DiscreteClassifier | None = None
     caught: list[warnings.WarningMessage] = field(default_factory=list)
+    copies: int = 1
+    own_logs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     logs: list[Floats] = field(default_factory=list)
     longest: float = 0.0
+
+    def repeats(self, others: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any]) -> bool:
+        """Record and return whether the member, learned from all rows, predicts them as one of the others does."""
+        assert self.fitted is not None
+        logs = [finite_logs(log_posteriors(self.fitted, fold.held_out.given.X, labels)) for fold in folds]
+        self.own_logs = np.concatenate(logs)
+        for other in others:
+            if np.sqrt(np.mean((self.own_logs - other.own_logs) ** 2)) < ALIKE:
+                self.outcome = SAME.format(other.member.name)
+                other.copies += 1
+                return True
+        return False
 
     def learn(self, fits: SharedFits, seconds: float) -> None:
         """Learn the member from all rows; a refit ends after ``seconds``."""
         began = time.perf_counter()
-        with warnings.catch_warnings(record=True) as self.caught:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.fitted = fits.fitted(self.member.estimator, seconds)
+        self.caught += caught
         self.seconds += time.perf_counter() - began
 
     def learn_again(self, fold: Fold, labels: Sequence[Any], seconds: float) -> bool:
@@ -161,7 +187,8 @@ def learn_members(
     labels: Sequence[Any],
     deadline: Deadline,
     progress: Progress | None,
-    enough: float = 0.0,
+    *,
+    sparing: bool = False,
 ) -> None:
     """Learn every member from all rows, and again in all folds; record what it predicts for the rows held out.
 
@@ -184,14 +211,16 @@ def learn_members(
         The time by which everything must be learned.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
-    enough : float, default 0
-        Total loss on the held-out rows, in nats, below which a member makes the later ones needless.
+    sparing : bool, default False
+        Whether members are left out that could hardly improve the pool: those that, learned from all rows, predict
+        them as an earlier one does, and those after a member whose total loss on the held-out rows is below `LITTLE`.
     """
     if _on_workers(deadline):
-        _learn_on_workers(records, rows, folds, labels, progress)
+        _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
     else:
-        _learn_in_turn(records, rows, folds, labels, deadline, progress, enough)
-    _leave_out_needless(records, folds, enough)
+        _learn_in_turn(records, rows, folds, labels, deadline, progress, sparing=sparing)
+    if sparing:
+        _leave_out_needless(records, folds)
 
 
 def _learn_in_turn(
@@ -201,14 +230,15 @@ def _learn_in_turn(
     labels: Sequence[Any],
     deadline: Deadline,
     progress: Progress | None,
-    enough: float,
+    *,
+    sparing: bool,
 ) -> None:
     """Do the work of :func:`learn_members`, one member after another."""
     fits = SharedFits(*rows)
     steps = len(records) * (len(folds) + 1)
     done: list[Record] = []
     for place, record in enumerate(records):
-        if done and folds and _sufficient(done[-1], folds, enough):
+        if sparing and done and folds and _sufficient(done[-1], folds):
             break
         least = sum(other.seconds for other in records if other.member.name == record.member.slower_than)
         if done and (deadline.passed or deadline.left < least):
@@ -223,6 +253,8 @@ def _learn_in_turn(
         try:
             tell("all rows", 0)
             record.learn(fits, deadline.left or SHORTEST)
+            if sparing and folds and record.repeats(done, folds, labels):
+                continue
             for number, fold in enumerate(folds):
                 if deadline.left <= record.longest:
                     record.outcome = OUT_OF_TIME
@@ -247,22 +279,30 @@ def _time_left(elapsed: float, share: float) -> str:
     return f", about {human_seconds(elapsed * (1 - share) / share)} left" if share > 0 else ""
 
 
-def _sufficient(record: Record, folds: Sequence[Fold], enough: float) -> bool:
+def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
     """Whether a member's total loss on the held-out rows, in nats, is so small that no other member is needed.
 
     The mean loss is multiplied by the total weight or, if that is less, by the number of rows: weights may be shares,
     which add up to 1.
     """
     weights = [fold.held_out.weights for fold in folds]
-    return record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights))) < enough
+    return record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights))) < LITTLE
 
 
-def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold], enough: float) -> None:
+def _leave_out_same(records: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any]) -> None:
+    """Record which of the members, learned from all rows, predict them as an earlier one does."""
+    earlier: list[Record] = []
+    for record in records:
+        if not record.outcome and not record.repeats(earlier, folds, labels):
+            earlier.append(record)
+
+
+def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold]) -> None:
     """Record that members after the first sufficient one are not needed, whether or not they were learned."""
     found = False
     for record in records:
         record.outcome = record.outcome or (NOT_NEEDED if found else "")
-        found = found or (not record.outcome and _sufficient(record, folds, enough))
+        found = found or (not record.outcome and _sufficient(record, folds))
 
 
 def _on_workers(deadline: Deadline) -> bool:
@@ -284,6 +324,8 @@ def _learn_on_workers(
     folds: Sequence[Fold],
     labels: Sequence[Any],
     progress: Progress | None,
+    *,
+    sparing: bool,
 ) -> None:
     """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold."""
     groups = _groups(records)
@@ -312,7 +354,10 @@ def _learn_on_workers(
                 record.fitted = result.found
     for record in records:
         record.caught = caught  # which member gave a warning is not known
-    learned = [[place for place in group if records[place].fitted is not None] for group in groups]
+    if sparing and folds:
+        _leave_out_same(records, folds, labels)
+    going_on = [place for place, record in enumerate(records) if not record.outcome]
+    learned = [[place for place in group if place in going_on] for group in groups]
     jobs = [(group, k) for group in learned if group for k in range(len(folds))]
     with warnings.catch_warnings():  # not in the jobs: all threads share the filters
         warnings.simplefilter("ignore")
@@ -385,6 +430,8 @@ def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> 
 def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: int, ridge: float | str) -> PoolWeights:
     """Return the weights of members; equal ones where nothing was held out.
 
+    A member that stands for others has the weight of all of them: it is fitted as often as they are.
+
     Parameters
     ----------
     records : sequence of Record
@@ -395,8 +442,11 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
     """
     if not folds:
         return PoolWeights.equal(len(records), n_classes)
+    copies = np.array([record.copies for record in records])
     held_out = held_out_logs(records, folds)
-    return fit_pool(held_out) if isinstance(ridge, str) else fit_weights(held_out, float(ridge))
+    repeated = replace(held_out, logs=held_out.logs[:, np.repeat(np.arange(len(copies)), copies)])
+    found = fit_pool(repeated) if isinstance(ridge, str) else fit_weights(repeated, float(ridge))
+    return replace(found, weights=np.add.reduceat(found.weights, np.cumsum(copies) - copies))
 
 
 def fewest_members(
@@ -421,7 +471,8 @@ def fewest_members(
 
     def loss(some: Sequence[Record]) -> float:
         held_out = held_out_logs(some, folds)
-        return -fit_weights(held_out, found.ridge).log_likelihood(held_out) / float(held_out.weights.sum())
+        weights = pool_weights(some, folds, n_classes, found.ridge)
+        return -weights.log_likelihood(held_out) / float(held_out.weights.sum())
 
     kept = list(records)
     most = loss(kept) + tolerance

@@ -125,9 +125,11 @@ def hierarchical_tables(
     for name, family in counts.items():
         order = ordered_parents(family, class_name)
         dense = family.dense().transpose([0, *(1 + family.parents.index(parent) for parent in order)])
+        joints = [dense]
+        for _ in order:
+            joints.append(joints[-1].sum(axis=-1))
         values = np.full(dense.shape[0], 1.0 / dense.shape[0])
-        for depth in range(len(order) + 1):
-            joint = dense.sum(axis=tuple(range(depth + 1, dense.ndim)))
+        for depth, joint in enumerate(reversed(joints)):
             occurring = np.maximum((joint > 0).sum(axis=0), 1)
             strength = strengths.of_variables[name][depth] * occurring**strengths.exponent
             coarser = values[..., None] if depth else values

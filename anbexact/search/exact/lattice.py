@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import comb, prod
@@ -254,7 +252,7 @@ def solve_lattice(
     total = float(optimum[-1])
 
     def parents(rounding: float) -> dict[Hashable, tuple[Hashable, ...]]:
-        return read_back(problem, scores, optimum, constraints, threads, tie_tolerance(table, rounding))
+        return read_back(problem, scores, optimum, constraints, tie_tolerance(table, rounding))
 
     return Optimum(total, sets, parents)
 
@@ -320,7 +318,6 @@ def read_back(
     scores: npt.NDArray[np.float64],
     optimum: npt.NDArray[np.float64],
     constraints: Constraints,
-    threads: int,
     tolerance: float,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the feature parents in an optimal structure, ties broken as :func:`learn_anb` says."""
@@ -329,22 +326,23 @@ def read_back(
     order = problem.table_order
     place = {name: j for j, name in enumerate(order)}
     position = np.array([place[name] for name in problem.features])
-    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
 
-        def sinks(left: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-            bits = [b for b in range(n) if left >> int(position[b]) & 1]
-            members = sum(1 << b for b in bits)
-
-            def parent_set(b: int) -> int:
+    def sinks(left: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        bits = [b for b in range(n) if left >> int(position[b]) & 1]
+        members = sum(1 << b for b in bits)
+        for size in range(n):  # a larger set never wins
+            won = False
+            for b in bits:
                 rest = members & ~(1 << b)
                 threshold = optimum[members] - optimum[rest] - tolerance
-                return int(first_parent_set(scores, b, rest, threshold, limits, position))
-
-            for b, mask in zip(bits, (pool.map if pool else map)(parent_set, bits), strict=True):
+                mask = int(first_parent_set(scores, b, rest, size, threshold, limits, position))
                 if mask >= 0:
+                    won = True
                     yield int(position[b]), tuple(sorted(int(position[p]) for p in range(n) if mask >> p & 1))
+            if won:
+                return
 
-        chosen = first_optimum((1 << n) - 1, sinks)
+    chosen = first_optimum((1 << n) - 1, sinks)
     return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
 
 

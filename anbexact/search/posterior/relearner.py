@@ -155,7 +155,7 @@ class Relearner:
         totals = solve_sets(self.problem, scores, self.constraints, 1, Deadline(None), None)
         assert totals is not None
         tolerance = TIE_SHARE * max(1.0, float(rows * np.log1p(rows)))
-        return read_back(self.problem, scores, totals, self.constraints, 1, tolerance)
+        return read_back(self.problem, scores, totals, self.constraints, tolerance)
 
     def _sets(self, parents: FeatureParents) -> list[int]:
         """Return the sets whose counts determine the tables of a structure: none, the parents, the families."""
