@@ -73,7 +73,8 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     members_ : DataFrame
         The models that were tried, and those that were left out: ``weight``, ``log_loss`` (on held-out rows, nats per
         row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"not needed"`` (the pooled ones predict as
-        well), ``"same as"`` and the name of an earlier model, ``"out of time"``, or the reason why it could not be learned.
+        well), ``"same as"`` and the name of an earlier model, ``"out of time"``, or the reason why it could not be
+        learned.
     estimators_, weights_, biases_ : list, array, array
         The models in the pool, with their weights; and the other attributes of a
         :class:`~anbexact.PooledClassifier`.

@@ -38,7 +38,7 @@ SAME = "same as {}"
 """Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
 
 ALIKE = 0.02
-"""Root mean square, over rows and classes, of the differences of ln P(class | row) of two members, in nats, below which
+"""Root mean square, over rows and classes, of the differences of ln P(class | row) of two members, in nats. Below it,
 they count as the same model."""
 LITTLE = 1.0
 """Total loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
