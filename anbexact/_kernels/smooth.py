@@ -310,6 +310,34 @@ def across(columns, curvature, layout, bases, turned, scale, kept):
     return found
 
 
+@kernel
+def add_gains(layout, kept, gained, covariance, times, at, found):
+    """Add to ``found``, for every term, ``times`` what the rows take off the covariances of its modes.
+
+    Term f has the entries of ``found`` from ``at[f]`` on: a matrix, row by row, if it has one axis, and the diagonal
+    otherwise. ``gained`` (K,) is what they take off the variances of modes that are not in ``kept``; the upper
+    triangle of ``covariance`` (kept, kept) is the posterior covariance of the others, of prior variance 1.
+    """
+    first, axes, _, _ = layout
+    begin = np.searchsorted(kept, first)
+    variances = gained.copy()
+    for j in range(len(kept)):
+        variances[kept[j]] = 1.0 - covariance[j, j]
+    for f in range(len(first) - 1):
+        size = first[f + 1] - first[f]
+        width = size + 1 if axes[f + 1] - axes[f] == 1 else 1
+        for k in range(size):
+            found[at[f] + k * width] += times * variances[first[f] + k]
+        if width == 1:
+            continue
+        for j in range(begin[f], begin[f + 1]):
+            for i in range(begin[f], j):
+                share = times * covariance[i, j]
+                one, other = kept[i] - first[f], kept[j] - first[f]
+                found[at[f] + one * size + other] -= share
+                found[at[f] + other * size + one] -= share
+
+
 @inner
 def _solve(factor, classes, scores, gradient, found):
     """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient.
