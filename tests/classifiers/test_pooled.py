@@ -198,9 +198,14 @@ class TestFit:
         def names(*size, **table):
             return [member.name for member in automatic_members(*size, {}, **table)]
 
-        assert len(names(5, 2, 5_000, cut=True)) == 7
-        of_cuts = automatic_members(5, 2, 5_000, {}, cut=True)
-        assert max(getattr(member.estimator, "k", 0) for member in of_cuts) == 2  # or no to_logit() would fit
+        of_cuts, readable = names(5, 2, 100, cut=True), names(5, 2, 100, cut=True, readable=True)
+        assert len(of_cuts) == len(set(of_cuts)) == 8
+        assert set(of_cuts) - set(readable) == {"kDB hierarchical, 8 intervals", "kDB hierarchical, equal width"}
+        assert set(readable) - set(of_cuts) == {"TAN, 8 intervals"}
+        assert names(5, 2, 99, cut=True) == readable
+        members = automatic_members(5, 2, 5_000, {}, cut=True, readable=True)
+        assert max(getattr(member.estimator, "k", 0) for member in members) == 2  # or no to_logit() would fit
+        assert names(5, 2, 5_000, cut=False, readable=True) == names(5, 2, 5_000, cut=False)
         of_states = names(5, 2, 2_000, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
         assert set(of_states) - set(names(40, 2, 2_000, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
