@@ -219,6 +219,23 @@ class TestFit:
         assert [name for name in names(16, 26, 5_000, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
         assert [name for name in names(16, 40, 5_000, cut=True) if "smooth" in name] == ["NB smooth"]
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("readable", [False, True])
+    def test_a_readable_pool_has_no_hierarchical_members(self, readable):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100)})
+        pool = clone(PooledClassifier(n_jobs=1).set_params(readable=readable))
+        pool.fit(X, pd.Series(np.where(X["a"] * X["b"] + rng.normal(size=100) > 0, "yes", "no"), name="k"))
+        assert any("hierarchical" in name for name in pool.members_.index) is not readable
+        assert pool.get_params()["readable"] is readable
+
+    def test_only_automatic_members_can_be_readable(self):
+        X, y = frames(60)
+        with pytest.raises(ValueError, match="readable must be True or False, not 'no'"):
+            PooledClassifier(readable="no").fit(X, y)
+        with pytest.raises(ValueError, match="readable=True applies to automatic members only"):
+            PooledClassifier(TWO, readable=True).fit(X, y)
+
     @pytest.mark.parametrize("cut", [True, False])
     def test_automatic_members_read_the_table_as_the_pool(self, cut):
         settings = {"handle_missing": "own_state", "discretizer": "mdlp"}
