@@ -234,8 +234,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--readable",
         action="store_true",
         default=None,
-        help="leave out members whose terms are large, such as those for which the pool could not be written as one "
-        "network (pool)",
+        help="leave out members whose terms are too large to be written as one regression or network (pool)",
     )
 
 

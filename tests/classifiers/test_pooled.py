@@ -24,6 +24,7 @@ from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
 from anbexact.classifiers.discrete import FitRows
 from anbexact.classifiers.pooling import learning
+from anbexact.classifiers.pooling import members as members_of_pools
 from anbexact.classifiers.pooling.learning import OUT_OF_TIME, Record, Rows, learn_members, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
@@ -198,11 +199,13 @@ class TestFit:
         def names(*size, **table):
             return [member.name for member in automatic_members(*size, {}, **table)]
 
-        of_cuts, readable = names(5, 2, 100, cut=True), names(5, 2, 100, cut=True, readable=True)
-        assert len(of_cuts) == len(set(of_cuts)) == 8
-        assert set(of_cuts) - set(readable) == {"kDB hierarchical, 8 intervals", "kDB hierarchical, equal width"}
-        assert set(readable) - set(of_cuts) == {"TAN, 8 intervals"}
-        assert names(5, 2, 99, cut=True) == readable
+        of_cuts = names(5, 2, 2_000, cut=True)
+        assert len(of_cuts) == len(set(of_cuts)) == 9
+        assert set(of_cuts) - set(names(5, 2, 1_999, cut=True)) == {"kDB hierarchical, 4 parents"}
+        assert (
+            names(5, 2, 2_000, cut=True, readable=True) == names(5, 2, 100, cut=True) == names(5, 2, 1_999, cut=True)
+        )
+        assert set(names(5, 2, 100, cut=True)) - set(names(5, 2, 99, cut=True)) == {"kDB hierarchical, equal width"}
         members = automatic_members(5, 2, 5_000, {}, cut=True, readable=True)
         assert max(getattr(member.estimator, "k", 0) for member in members) == 2  # or no to_logit() would fit
         assert names(5, 2, 5_000, cut=False, readable=True) == names(5, 2, 5_000, cut=False)
@@ -221,12 +224,14 @@ class TestFit:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("readable", [False, True])
-    def test_a_readable_pool_has_no_hierarchical_members(self, readable):
+    def test_a_readable_pool_has_no_dense_members(self, readable, monkeypatch):
+        monkeypatch.setattr(members_of_pools, "ROWS_FOR_FOUR_PARENTS", 100)
         rng = np.random.default_rng(0)
         X = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100)})
         pool = clone(PooledClassifier(n_jobs=1).set_params(readable=readable))
         pool.fit(X, pd.Series(np.where(X["a"] * X["b"] + rng.normal(size=100) > 0, "yes", "no"), name="k"))
-        assert any("hierarchical" in name for name in pool.members_.index) is not readable
+        assert ("kDB hierarchical, 4 parents" in pool.members_.index) is not readable
+        assert "kDB hierarchical, equal width" in pool.members_.index
         assert pool.get_params()["readable"] is readable
 
     def test_only_automatic_members_can_be_readable(self):

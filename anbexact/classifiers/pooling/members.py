@@ -34,8 +34,8 @@ FEW_VALUES, FEW_INTERVALS, FEWEST_INTERVALS = 300, 8, 4
 """Of the quick first member of a pool that is learned in a given time: most values of a column without groups, and
 the numbers of intervals of a smooth column, the second if there are more columns than rows."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
-"""Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with
-hierarchical tables, which need fewer rows even where they have more parents."""
+"""Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
+need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ def automatic_members(
     Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
     frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
-    tables: one with three parents on eight intervals of equal frequency, in place of the plain TAN, and one with two
-    parents on intervals of equal width. Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with
-    smooth shapes; the last three also refitted without smooth shapes, and as they are learned; and, with enough rows,
-    kDB with four and five parents. Smooth interactions are left out if there would be too many coefficients, and
-    exact searches if there are too many features. The guide "The pool" explains the choice.
+    tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
+    Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also
+    refitted without smooth shapes, and as they are learned; and, with enough rows, kDB with four and five parents.
+    Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
+    features. The guide "The pool" explains the choice.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def automatic_members(
     cut : bool
         Whether there are columns to cut.
     readable : bool
-        Whether both kDB with hierarchical tables are left out where columns are cut, and the plain TAN kept.
+        Whether the kDB with four parents is left out where columns are cut.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
@@ -95,8 +95,7 @@ def automatic_members(
     exact = n_features <= MANY_FEATURES
     if cut:
         varied = isinstance(rule, str) and rule == AUTO
-        hierarchical = varied and not readable and n_rows >= ROWS_FOR_HIERARCHICAL
-        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied, hierarchical=hierarchical)
+        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied, n_rows=n_rows, dense=not readable)
     given["discretizer"] = rule
     return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, n_rows=n_rows)
 
@@ -149,7 +148,7 @@ def _of_one_strength(name: str, network: NetworkClassifier, intervals: int = FEW
 
 
 def _of_cut_columns(
-    given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool, hierarchical: bool
+    given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool, n_rows: int, dense: bool
 ) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     smooth = exact and size <= MANY_UNKNOWNS
@@ -159,13 +158,14 @@ def _of_cut_columns(
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
     if smooth:
         members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
-    if hierarchical:
-        for name, k, cuts in (("8 intervals", 3, eight), ("equal width", 2, "equal_width")):
-            network = KDBClassifier(k=k, parameters="hierarchical", discretizer=cuts, **given)
-            members.append(Member(f"kDB hierarchical, {name}", network))
-    else:
-        members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
+    members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
+    if varied and n_rows >= ROWS_FOR_HIERARCHICAL:
+        network = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
+        members.append(Member("kDB hierarchical, equal width", network))
+    if varied and dense and n_rows >= ROWS_FOR_FOUR_PARENTS:
+        network = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
+        members.append(Member("kDB hierarchical, 4 parents", network))
     if exact:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
     if smooth and varied:

@@ -183,9 +183,9 @@ class TestHierarchicalMembers:
     def fitted(self):
         X, y = mixed_frames(3, n=120)
         X = X.assign(z=X["x"] * X["y"])
-        of_size = automatic_members(5, 3, 120, {"n_jobs": 1})
+        of_size = automatic_members(5, 3, 2_000, {"n_jobs": 1})
         members = [(of.name, of.estimator) for of in of_size if "hierarchical" in of.name]
-        assert [model.k for _, model in members] == [3, 2]
+        assert [model.k for _, model in members] == [2, 4]
         new = mixed_frames(103)[0]
         pool = PooledClassifier([*members, ("NB", NaiveBayesClassifier(ess=1.0))], ridge=50.0, n_jobs=1).fit(X, y)
         assert len(pool.estimators_) == 3
@@ -206,7 +206,7 @@ class TestHierarchicalMembers:
     def test_whose_terms_are_too_large_are_refused_with_their_size(self, fitted, monkeypatch):
         pool, _ = fitted
         arities = {name: pool.vocabulary_.arity(name) for name in pool.vocabulary_.features}
-        parents = pool.estimators_[0][1].structure_.parents
+        parents = pool.estimators_[1][1].structure_.parents
         families = [[name, *(v for v in parents[name] if v != "k")] for name in arities]
         largest = max(int(np.prod([arities[v] for v in family])) for family in families)
         monkeypatch.setattr(union, "available_memory", lambda: 8 * 3 * largest)
