@@ -453,19 +453,19 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
 
 
 @kernel
-def climb(rows, prior, modes, factor, precision, most, before):
+def climb(rows, prior, modes, factor, precision, most, before, outdated):
     """Maximise the penalised log likelihood from ``modes`` (K, s), which are overwritten with the end of the climb.
 
-    ``factor`` is computed here if it has no entries. ``precision`` is the squared Newton decrement per unit of weight
-    at which the climb ends, and ``most`` the maximum number of steps. ``before`` is the decrement of the last step of
-    the previous call, or infinity.
+    ``factor`` is computed here if it has no entries or is ``outdated``. ``precision`` is the squared Newton decrement
+    per unit of weight at which the climb ends, and ``most`` the maximum number of steps. ``before`` is the decrement
+    of the last step of the previous call, or infinity.
 
     Return
 
     - the status: `CONVERGED`, `UNFINISHED` after ``most`` steps, or `STUCK` if no part of a step brings a gain;
     - the number of steps, and the decrement of the last one;
     - the log likelihood without and with the penalty, in nats, and the gradient of the latter by the modes;
-    - the factor that was used last.
+    - the factor that was used last, and whether the next step needs a new one.
     """
     cells, _, totals, _, base, _, _ = rows
     weight = max(totals.sum(), 1e-300)
@@ -475,7 +475,7 @@ def climb(rows, prior, modes, factor, precision, most, before):
     likelihood, value = _evaluate(rows, prior, modes, probability, ascent, spare)
     a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
     steps, status = 0, UNFINISHED
-    outdated = len(factor[0]) == 0
+    outdated = outdated or len(factor[0]) == 0
     while status == UNFINISHED and steps < most:
         if outdated:
             factor = _factor(rows, prior, probability)
@@ -502,4 +502,4 @@ def climb(rows, prior, modes, factor, precision, most, before):
         likelihood, value = tried_likelihood, tried_value
         steps += 1
         outdated = products * a_product >= max(factor[5], FEWEST_PRODUCTS * a_product)
-    return status, steps, before, likelihood, value, ascent, factor
+    return status, steps, before, likelihood, value, ascent, factor, outdated

@@ -401,7 +401,9 @@ class TestFit:
         ]
         assert ratios[1] == pytest.approx(ratios[0])
         assert again.get_params(deep=False)["smooth"] == "auto"
-        assert again.logit_.refitted.fit.converged
+        exact = AdditiveClassifier(NaiveBayesClassifier(), smooth=after.settings).fit(X[part], y[part])
+        assert exact.logit_.refitted.fit.converged
+        np.testing.assert_allclose(again.predict_proba(X), exact.predict_proba(X), atol=1e-4)
 
     @pytest.mark.parametrize("missing", ["auto", "own_state"])
     def test_folds_know_states_that_their_rows_lack(self, missing):
