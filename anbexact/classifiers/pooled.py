@@ -127,11 +127,11 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
         approximation. Infinity: equal weights, without folds.
     readable : bool, default False
-        Whether automatic members with large terms are left out: where columns are cut, a kDB with four parents and
-        hierarchical tables, which is learned from 2,000 rows on. Without it, the pool predicts a little worse. With
-        it, terms have up to five features, on the intervals of all members, so that :meth:`to_logit` can need more
-        memory than there is; it is then refused, and the message says how much it would need. Where no column is cut,
-        this parameter makes no difference.
+        Whether automatic members with hierarchical tables are left out where columns are cut. Without them, the pool
+        predicts a little worse. With them, it has more terms, from 2,000 rows on of up to five features, on the
+        intervals of all members: :meth:`to_logit` and its network can then need more memory than there is; they are
+        refused, and the message says how much they would need. Where no column is cut, this parameter makes no
+        difference.
     soft_weight : float, default 1.0
         The share of the probabilities ``soft`` in the targets of a fit that has them, as for
         :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.

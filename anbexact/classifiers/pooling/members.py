@@ -87,7 +87,7 @@ def automatic_members(
     cut : bool
         Whether there are columns to cut.
     readable : bool
-        Whether the kDB with four parents is left out where columns are cut.
+        Whether the kDB with hierarchical tables are left out where columns are cut.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
@@ -95,7 +95,10 @@ def automatic_members(
     exact = n_features <= MANY_FEATURES
     if cut:
         varied = isinstance(rule, str) and rule == AUTO
-        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied, n_rows=n_rows, dense=not readable)
+        hierarchical = varied and not readable
+        return _of_cut_columns(
+            given, rule, exact=exact, size=size, varied=varied, n_rows=n_rows, hierarchical=hierarchical
+        )
     given["discretizer"] = rule
     return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, n_rows=n_rows)
 
@@ -148,7 +151,7 @@ def _of_one_strength(name: str, network: NetworkClassifier, intervals: int = FEW
 
 
 def _of_cut_columns(
-    given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool, n_rows: int, dense: bool
+    given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool, n_rows: int, hierarchical: bool
 ) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     smooth = exact and size <= MANY_UNKNOWNS
@@ -160,10 +163,10 @@ def _of_cut_columns(
         members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
     members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
-    if varied and n_rows >= ROWS_FOR_HIERARCHICAL:
+    if hierarchical and n_rows >= ROWS_FOR_HIERARCHICAL:
         network = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
         members.append(Member("kDB hierarchical, equal width", network))
-    if varied and dense and n_rows >= ROWS_FOR_FOUR_PARENTS:
+    if hierarchical and n_rows >= ROWS_FOR_FOUR_PARENTS:
         network = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
         members.append(Member("kDB hierarchical, 4 parents", network))
     if exact:
