@@ -11,9 +11,10 @@ from anbexact._runtime.arrays import Integers
 from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.parameters import parameter_group
 from anbexact.classifiers.pooled import PooledClassifier, PooledParameters
-from anbexact.classifiers.pooling.learning import Fold, Record, fewest_members
-from anbexact.classifiers.pooling.members import AUTO, members_in_time
+from anbexact.classifiers.pooling.learning import Fold, Record, Rows, fewest_members, of_frequencies
+from anbexact.classifiers.pooling.members import AUTO, FEW_ROWS, members_in_time
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.table import Weights
 
@@ -23,6 +24,9 @@ LEARNING = 0.9
 """Share of the budget after which learning ends; models are then weighted, and their common states are found."""
 ROWS_FOR_ONE_FOLD = 1_500
 """Number of rows from which on a third of them, held out once, is enough to weight the models."""
+MORE_FOLDS, LITTLE_WORK = 10, 50_000
+"""Number of folds if there are few rows (`FEW_ROWS`), and the number of rows times features times classes up to which
+they are quick enough."""
 TOLERANCE = 1e-3
 """How much the loss on held-out rows may rise, in nats per row, for a pool of fewer models."""
 
@@ -102,11 +106,18 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     def _parts(
         self, columns: list[Column], target: Column, weights: Weights, groups: Integers | None, *, cut: bool
     ) -> list[tuple[Weights, Weights]]:
+        n_rows = np.count_nonzero(weights)
+        if n_rows < FEW_ROWS and n_rows * len(columns) * len(target.coded[1]) <= LITTLE_WORK:
+            return frame_folds(columns, target, weights, MORE_FOLDS, groups)
         parts = super()._parts(columns, target, weights, groups, cut=cut)
-        return parts[:1] if np.count_nonzero(weights) >= ROWS_FOR_ONE_FOLD else parts
+        return parts[:1] if n_rows >= ROWS_FOR_ONE_FOLD else parts
+
+    def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
+        return [of_frequencies(rows, folds, n_classes)] if folds else []
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
-        return fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)
+        few = sum(len(fold.held_out.codes) for fold in folds) < FEW_ROWS
+        return records if few else fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)
 
     def _tell_late(self, late: Sequence[str], done: str) -> None:
         """Do not warn: to leave out models is what the budget is for, and ``members_`` names them."""
