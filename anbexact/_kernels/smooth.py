@@ -310,6 +310,34 @@ def across(columns, curvature, layout, bases, turned, scale, kept):
     return found
 
 
+@kernel
+def add_gains(layout, kept, gained, covariance, times, at, found):
+    """Add to ``found``, for every term, ``times`` what the rows take off the covariances of its modes.
+
+    Term f has the entries of ``found`` from ``at[f]`` on: a matrix, row by row, if it has one axis, and the diagonal
+    otherwise. ``gained`` (K,) is what they take off the variances of modes that are not in ``kept``; the upper
+    triangle of ``covariance`` (kept, kept) is the posterior covariance of the others, of prior variance 1.
+    """
+    first, axes, _, _ = layout
+    begin = np.searchsorted(kept, first)
+    variances = gained.copy()
+    for j in range(len(kept)):
+        variances[kept[j]] = 1.0 - covariance[j, j]
+    for f in range(len(first) - 1):
+        size = first[f + 1] - first[f]
+        width = size + 1 if axes[f + 1] - axes[f] == 1 else 1
+        for k in range(size):
+            found[at[f] + k * width] += times * variances[first[f] + k]
+        if width == 1:
+            continue
+        for j in range(begin[f], begin[f + 1]):
+            for i in range(begin[f], j):
+                share = times * covariance[i, j]
+                one, other = kept[i] - first[f], kept[j] - first[f]
+                found[at[f] + one * size + other] -= share
+                found[at[f] + other * size + one] -= share
+
+
 @inner
 def _solve(factor, classes, scores, gradient, found):
     """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient.
@@ -425,19 +453,19 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
 
 
 @kernel
-def climb(rows, prior, modes, factor, precision, most, before):
+def climb(rows, prior, modes, factor, precision, most, before, outdated):
     """Maximise the penalised log likelihood from ``modes`` (K, s), which are overwritten with the end of the climb.
 
-    ``factor`` is computed here if it has no entries. ``precision`` is the squared Newton decrement per unit of weight
-    at which the climb ends, and ``most`` the maximum number of steps. ``before`` is the decrement of the last step of
-    the previous call, or infinity.
+    ``factor`` is computed here if it has no entries or is ``outdated``. ``precision`` is the squared Newton decrement
+    per unit of weight at which the climb ends, and ``most`` the maximum number of steps. ``before`` is the decrement
+    of the last step of the previous call, or infinity.
 
     Return
 
     - the status: `CONVERGED`, `UNFINISHED` after ``most`` steps, or `STUCK` if no part of a step brings a gain;
     - the number of steps, and the decrement of the last one;
     - the log likelihood without and with the penalty, in nats, and the gradient of the latter by the modes;
-    - the factor that was used last.
+    - the factor that was used last, and whether the next step needs a new one.
     """
     cells, _, totals, _, base, _, _ = rows
     weight = max(totals.sum(), 1e-300)
@@ -447,7 +475,7 @@ def climb(rows, prior, modes, factor, precision, most, before):
     likelihood, value = _evaluate(rows, prior, modes, probability, ascent, spare)
     a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
     steps, status = 0, UNFINISHED
-    outdated = len(factor[0]) == 0
+    outdated = outdated or len(factor[0]) == 0
     while status == UNFINISHED and steps < most:
         if outdated:
             factor = _factor(rows, prior, probability)
@@ -474,4 +502,4 @@ def climb(rows, prior, modes, factor, precision, most, before):
         likelihood, value = tried_likelihood, tried_value
         steps += 1
         outdated = products * a_product >= max(factor[5], FEWEST_PRODUCTS * a_product)
-    return status, steps, before, likelihood, value, ascent, factor
+    return status, steps, before, likelihood, value, ascent, factor, outdated

@@ -22,6 +22,8 @@ from anbexact._kernels.saved import failures
 from anbexact._runtime.progress import is_watched
 from anbexact._runtime.warn import warn
 
+SHORTEST = 1e-3
+"""Seconds that a fit is given if it must be made although no time is left."""
 COMPILED_SECONDS = 0.2
 """Seconds from which on a kernel counts as compiled; loading it from disk takes less."""
 ONCE = "anbexact: compiling, once: the first use after installation takes some seconds longer"

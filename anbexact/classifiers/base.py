@@ -294,11 +294,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
         return partial(learn_structure, table, learner, ess, smoothing, time_limit=getattr(self, "time_limit", None))
 
-    def _learned_again(self, rows: FitRows) -> DiscreteClassifier:
-        if self._choices is None:
-            return super()._learned_again(rows)
-        found: DiscreteClassifier = rows.fitted(self._with_choices(self._choices, rows.X))
-        return found
+    def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
+        return super()._unfitted_again(rows) if self._choices is None else self._with_choices(self._choices, rows.X)
 
     def _with_choices(self, choices: Choices, X: Any) -> Self:
         """Return an unfitted copy of this fitted classifier, whose next fit, to X, makes these choices.

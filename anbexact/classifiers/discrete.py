@@ -106,23 +106,24 @@ class DiscreteClassifier(
         return self
 
     def _fitted_after(
-        self, learned: Callable[[Any], DiscreteClassifier], rows: FitRows, seconds: float
+        self, learned: Callable[[Any, float], DiscreteClassifier], rows: FitRows, seconds: float
     ) -> DiscreteClassifier:
         """Return a fitted copy of this unfitted classifier.
 
         Parameters
         ----------
         learned : callable
-            Returns a fitted copy of an estimator, the same one for equal estimators.
+            Returns a fitted copy of an estimator, whose search ends after some seconds, the same one for equal
+            estimators.
         rows : FitRows
             The training rows.
         seconds : float
-            Time limit, in seconds, of the fit that follows the fit of :meth:`_begun_with`.
+            Time limit, in seconds, of the fit of :meth:`_begun_with` and the one that follows.
         """
-        return learned(self)
+        return learned(self, seconds)
 
     def _fitted_again(
-        self, learned: Callable[[DiscreteClassifier], DiscreteClassifier], rows: FitRows, seconds: float
+        self, learned: Callable[[DiscreteClassifier, float], DiscreteClassifier], rows: FitRows, seconds: float
     ) -> DiscreteClassifier:
         """Return a copy of this fitted classifier, fitted to other rows with the values that this one chose.
 
@@ -136,11 +137,11 @@ class DiscreteClassifier(
         rows, seconds
             As for :meth:`_fitted_after`.
         """
-        return learned(self)
+        return learned(self, seconds)
 
-    def _learned_again(self, rows: FitRows) -> DiscreteClassifier:
-        """Return a copy, fitted to other rows with the values that this one chose; see :meth:`_fitted_again`."""
-        return cast(DiscreteClassifier, rows.fitted(clone(self)))
+    def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
+        """Return an unfitted copy, whose fit to other rows has the values that this one chose."""
+        return cast(DiscreteClassifier, clone(self))
 
     def _ended_by(self, seconds: float) -> bool:
         """Whether the fit was ended by ``seconds``, the limit of :meth:`_fitted_after`, not by a limit of its own."""

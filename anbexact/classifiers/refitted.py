@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.deadline import SHORTEST, Deadline, check_limit
 from anbexact._runtime.json_values import register_object
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.whole import all_or_nothing
@@ -199,21 +199,24 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """Return the unfitted network that is learned first: ``estimator``, or the default that None means."""
         return self._default_estimator() if self.estimator is None else self.estimator
 
-    def _fitted_after(self, learned: Callable[[Any], DiscreteClassifier], rows: FitRows, seconds: float) -> Self:
-        return self._refitted_after(learned(self._begun_with()), {}, rows, seconds)
+    def _fitted_after(
+        self, learned: Callable[[Any, float], DiscreteClassifier], rows: FitRows, seconds: float
+    ) -> Self:
+        deadline = Deadline(seconds)
+        return self._refitted_after(learned(self._begun_with(), seconds), {}, rows, deadline)
 
     def _fitted_again(
         self,
-        learned: Callable[[DiscreteClassifier], DiscreteClassifier],
+        learned: Callable[[DiscreteClassifier, float], DiscreteClassifier],
         rows: FitRows,
         seconds: float,
     ) -> Self:
-        refitted = self.logit_.refitted
+        refitted, deadline = self.logit_.refitted, Deadline(seconds)
         chosen = {} if refitted is None else refitted.chosen()
-        return self._refitted_after(learned(self.estimator_), chosen, rows, seconds)
+        return self._refitted_after(learned(self.estimator_, seconds), chosen, rows, deadline)
 
     def _refitted_after(
-        self, network: DiscreteClassifier, chosen: dict[str, Any], rows: FitRows, seconds: float
+        self, network: DiscreteClassifier, chosen: dict[str, Any], rows: FitRows, deadline: Deadline
     ) -> Self:
         """Return a copy that refits a fitted network to its rows, with the values of some parameters ``chosen``."""
         # Several members may share the network, so the copy gets it fitted and frozen, and only refits it. Then, the
@@ -221,7 +224,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         own = inf if self.time_limit is None else self.time_limit
         given = self.get_params(deep=False)
         copy: Self = clone(self).set_params(estimator=FrozenEstimator(network), **chosen)
-        copy.time_limit = None if min(seconds, own) == inf else min(seconds, own)
+        left = min(max(deadline.left, SHORTEST), own)
+        copy.time_limit = None if left == inf else left
         rows.fitted(copy, soft=rows.soft)
         copy.set_params(**{name: given[name] for name in chosen})
         copy.time_limit = self.time_limit

@@ -17,6 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from anbexact._runtime.deadline import SHORTEST
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
@@ -224,8 +225,6 @@ def _run(setting: _Setting, job: _Job) -> _Fold:
     return fold
 
 
-SHORTEST = 1e-3
-"""Fewest seconds of a time limit, if the budget ends just before a fit."""
 LARGE = 20_000
 """Rows from which on the time of a classifier that has no time limit of its own is estimated from a part of them."""
 

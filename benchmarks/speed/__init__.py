@@ -25,6 +25,7 @@ NAMES = (
     "refit",
     "smooth",
     "boosting",
+    "time_limits",
     "aode_kdb",
     "universal",
     "set_scores",

@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.utils import _safe_indexing
 
 from anbexact._runtime.arrays import Floats
-from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.deadline import SHORTEST, Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
 from anbexact._runtime.units import human_seconds
@@ -45,9 +45,6 @@ ALIKE = 0.02
 they count as the same model."""
 LITTLE = 1.0
 """Total loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
-
-SHORTEST = 1e-3
-"""Seconds of the refit of the first member if no time is left."""
 
 
 @dataclass

@@ -23,23 +23,35 @@ class SharedFits:
         self._again: dict[int, DiscreteClassifier] = {}
 
     def fitted(self, estimator: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
-        """Return a fitted copy of an estimator; a refit ends after ``seconds``."""
+        """Return a fitted copy of an estimator; its search and its refit end after ``seconds``."""
         return estimator._fitted_after(self._learned, self._rows, seconds)
 
-    def _learned(self, estimator: DiscreteClassifier) -> DiscreteClassifier:
+    def _learned(self, estimator: DiscreteClassifier, seconds: float) -> DiscreteClassifier:
         key = network_key(estimator)
         if key not in self._networks:
-            self._networks[key] = self._rows.fitted(clone(estimator))
+            self._networks[key] = _fitted_within(seconds, clone(estimator), self._rows)
         return self._networks[key]
 
     def fitted_again(self, member: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
         """Return a copy of a fitted member, fitted to these rows with the values that it chose from its own."""
         return member._fitted_again(self._learned_again, self._rows, seconds)
 
-    def _learned_again(self, network: DiscreteClassifier) -> DiscreteClassifier:
+    def _learned_again(self, network: DiscreteClassifier, seconds: float) -> DiscreteClassifier:
         if id(network) not in self._again:
-            self._again[id(network)] = network._learned_again(self._rows)
+            self._again[id(network)] = _fitted_within(seconds, network._unfitted_again(self._rows), self._rows)
         return self._again[id(network)]
+
+
+def _fitted_within(seconds: float, unfitted: DiscreteClassifier, rows: FitRows) -> DiscreteClassifier:
+    """Return an estimator after its fit to the rows, whose search ends after ``seconds`` if it can be limited."""
+    own = getattr(unfitted, "time_limit", None)
+    limited = hasattr(unfitted, "time_limit") and seconds < inf
+    if limited:
+        unfitted.time_limit = seconds if own is None else min(seconds, own)
+    fitted: DiscreteClassifier = rows.fitted(unfitted)
+    if limited:
+        fitted.time_limit = own
+    return fitted
 
 
 def network_key(estimator: DiscreteClassifier) -> str:

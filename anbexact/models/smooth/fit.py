@@ -36,8 +36,8 @@ PRECISION = 1e-20
 """Squared Newton decrement, in nats per unit of weight, at which a fit ends."""
 MAX_ITER = 100
 """Maximum number of Newton steps."""
-WORK = 20_000_000
-"""Work of one pass over the rows above which the clock is looked at after every step."""
+WORK, LIMITED_WORK = 20_000_000, 500_000
+"""Work of one pass over the rows above which the clock is looked at after every step: without and with a limit."""
 WHOLE_AT_END = 3e10
 """Maximum number of floating-point operations for an exact curvature at the maximum, which gives standard errors."""
 DENSE_CELLS = 2_500
@@ -218,12 +218,14 @@ def smooth_fit(
     if start is not None:
         values[:, :s] = modes.of_shifts(problem.within(start))
     arrays = near.arrays if near else NO_FACTOR
-    message, iterations, decrement, at_once = "", 0, np.inf, 1 if problem.pass_work > WORK else max_iter
+    limited = deadline is not None and deadline.left < np.inf
+    at_once = 1 if problem.pass_work > (LIMITED_WORK if limited else WORK) else max_iter
+    message, iterations, decrement, outdated = "", 0, np.inf, False
     while True:
         late = deadline is not None and deadline.passed
         most = 0 if late or s < 2 else min(at_once, max_iter - iterations)
-        status, steps, decrement, log_likelihood, penalised, ascent, arrays = climb(
-            problem.rows, modes.prior, values, arrays, precision, most, decrement
+        status, steps, decrement, log_likelihood, penalised, ascent, arrays, outdated = climb(
+            problem.rows, modes.prior, values, arrays, precision, most, decrement, outdated
         )
         iterations += steps
         if status != UNFINISHED or s < 2:

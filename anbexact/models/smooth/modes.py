@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotri
 
-from anbexact._kernels.smooth import across, score_variance, turn
+from anbexact._kernels.smooth import across, add_gains, score_variance, turn
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.terms import SmoothTerm, Strengths
 
@@ -151,7 +152,9 @@ class Factor:
             As :mod:`anbexact._kernels.smooth` describes them.
         """
         modes, (information, kept, ends, lower, p, _) = self.modes, self.arrays
-        found = [np.zeros((term.size,) * (2 if len(term.axes) == 1 else 1)) for term in modes.terms]
+        shapes = [(term.size,) * (2 if len(term.axes) == 1 else 1) for term in modes.terms]
+        at = np.cumsum([0, *map(prod, shapes)])
+        found = np.zeros(at[-1])
         s, start = len(ends) - 1, 0
         alike = s == 2 or len(scores) > 0
         for c in range(1 if alike else s):
@@ -165,18 +168,7 @@ class Factor:
             explained = solve_triangular(upper, between.T, trans=1, check_finite=False) if len(own) else between.T
             # What the rows add to the precision of a mode, less what the kept modes explain of it.
             added = np.maximum(information[:, c] - np.einsum("ij,ij->j", explained, explained), 0.0)
-            gained = added / (1 + added)
             covariance = dpotri(upper, lower=0)[0] if len(own) else upper
-            gained[own] = 1 - np.diagonal(covariance)
-            begin = np.searchsorted(own, modes.layout[0])
             times = 1.0 if alike else 1 - 1 / s
-            for place, term in enumerate(modes.terms):
-                if len(term.axes) != 1:
-                    found[place] += times * gained[term.cells]
-                    continue
-                here = slice(begin[place], begin[place + 1])
-                which = own[here] - term.first
-                inner = np.triu(covariance[here, here], 1)
-                found[place][np.ix_(which, which)] -= times * (inner + inner.T)
-                found[place][np.diag_indices(term.size)] += times * gained[term.cells]
-        return found
+            add_gains(modes.layout, own, added / (1 + added), covariance, times, at, found)
+        return [part.reshape(shape) for part, shape in zip(np.split(found, at[1:-1]), shapes, strict=True)]
