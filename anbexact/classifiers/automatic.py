@@ -56,8 +56,13 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     come the models that predict best in most tables, as far as ``time_budget`` allows. Each is learned again
     in folds, or, from 1,500 rows on, once from two thirds of the rows, and weighted by its predictions for the rows
     that were held out. One model after the other is left out as long as the loss of the others on these rows exceeds
-    the loss of all by at most 0.001 nats per row; often a single one is left. The result is a
+    the loss of all by at most 0.001 nats per row; often a single one is left. With fewer than 200 rows, chance would
+    decide that: two to four models are learned then, and those of positive weight are kept. The result is a
     :class:`~anbexact.PooledClassifier`; see the guide "Which classifier?".
+
+    The class frequencies are weighted as if they were a model, too. Where the features say nothing about the class,
+    or rows are too few to learn what they say, the weights therefore draw the predictions to the class frequencies.
+    With a weight w₀, these add ``w₀ ln P(c)`` to the biases.
 
     Parameters
     ----------
@@ -76,9 +81,9 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     ----------
     members_ : DataFrame
         The models that were tried, and those that were left out: ``weight``, ``log_loss`` (on held-out rows, nats per
-        row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"not needed"`` (the pooled ones predict as
-        well), ``"same as"`` and the name of an earlier model, ``"out of time"``, or the reason why it could not be
-        learned.
+        row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"weight 0"``, ``"not needed"`` (the pooled
+        ones predict as well), ``"same as"`` and the name of an earlier model, ``"out of time"``, or the reason why it
+        could not be learned. The last row is that of the class frequencies.
     estimators_, weights_, biases_ : list, array, array
         The models in the pool, with their weights; and the other attributes of a
         :class:`~anbexact.PooledClassifier`.
@@ -116,8 +121,9 @@ class AutoClassifier(AutoParameters, PooledClassifier):
         return [of_frequencies(rows, folds, n_classes)] if folds else []
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
-        few = sum(len(fold.held_out.codes) for fold in folds) < FEW_ROWS
-        return records if few else fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)
+        if folds and len(folds[0].learned.codes) + len(folds[0].held_out.codes) < FEW_ROWS:
+            return records
+        return fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)
 
     def _tell_late(self, late: Sequence[str], done: str) -> None:
         """Do not warn: to leave out models is what the budget is for, and ``members_`` names them."""

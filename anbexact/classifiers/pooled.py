@@ -350,7 +350,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         self.set_pool(fitted, PoolWeights(weights, biases - biases.mean(), found.ridge), frame, common)
 
     def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
-        """Return records that are weighted with the members although they are none: their predictions are constant."""
+        """Return records of constant predictions, which are weighted with the members although they are none."""
         return []
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
