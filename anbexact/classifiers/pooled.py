@@ -350,7 +350,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         self.set_pool(fitted, PoolWeights(weights, biases - biases.mean(), found.ridge), frame, common)
 
     def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
-        """Return records of constant predictions, which are weighted with the members although they are none."""
+        """Return records that predict the same for every row, which are weighted along with the members."""
         return []
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
