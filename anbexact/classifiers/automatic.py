@@ -39,6 +39,7 @@ class AutoParameters(PooledParameters):
     members: str = field(default=AUTO, init=False)
     folds: str = field(default=AUTO, init=False)
     ridge: str = field(default=AUTO, init=False)
+    readable: bool = field(default=True, init=False)
     soft_weight: float = field(default=1.0, init=False)
     time_limit: None = field(default=None, init=False)
 

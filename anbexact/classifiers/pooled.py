@@ -87,6 +87,7 @@ class PooledParameters(TimeLimitParameters, TableParameters):
     members: Any = field(default=AUTO, kw_only=False)
     folds: int | str = AUTO
     ridge: float | str = AUTO
+    readable: bool = False
     soft_weight: float = 1.0
 
 
@@ -116,15 +117,21 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     members : "auto" or list, default "auto"
         Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"`` chooses among naive
         Bayes, TAN, ANB and kDB, with smooth shapes or without. If columns are cut, the cut points differ between
-        members; otherwise, some members are refitted or have more parents. Smooth members with too many coefficients
-        and exact searches over too many features are left out. ``members_`` lists the members that were considered,
-        and the guide "The pool" explains the choice.
+        members, and some tables are hierarchical; otherwise, some members are refitted or have more parents. Smooth
+        members with too many coefficients and exact searches over too many features are left out. ``members_`` lists
+        the members that were considered, and the guide "The pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
         approximation. Infinity: equal weights, without folds.
+    readable : bool, default False
+        Whether automatic members whose terms are large are left out: where columns are cut, two kDB with hierarchical
+        tables, in whose place there is a TAN. Without them, the pool predicts a little worse. With them, terms have
+        up to four features, on the intervals of all members; :meth:`to_logit` and its network can then need more
+        memory than there is, and are refused, with the size that they would have. Where no column is cut, it makes no
+        difference.
     soft_weight : float, default 1.0
         The share of the probabilities ``soft`` in the targets of a fit that has them, as for
         :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.
@@ -315,7 +322,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         settings = {**settings, "verbose": -1}
         n_rows = int(np.count_nonzero(weights))
-        return self._automatic(n_features, n_classes, n_rows, settings, cut=cut)
+        return self._automatic(n_features, n_classes, n_rows, settings, cut=cut, readable=self.readable)
 
     def _weigh(self, records: list[Record], folds: list[Fold], rows: Rows, labels: list[Any]) -> None:
         """Fit the weights of the members, and keep those of positive weight."""
@@ -394,6 +401,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         number = not isinstance(ridge, bool | str) and isinstance(ridge, Real) and float(ridge) > 0
         if not number and not (isinstance(ridge, str) and ridge == AUTO):
             raise ValueError(f"ridge must be 'auto' or a number above 0, not {self.ridge!r}")
+        if not isinstance(self.readable, bool | np.bool_):
+            raise ValueError(f"readable must be True or False, not {self.readable!r}")
         check_limit("time_limit", self.time_limit)
         check_soft_weight(self.soft_weight)
         check_reading(self, (EM,))
@@ -408,6 +417,10 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             and getattr(self, name) is not parameter.default
             and getattr(self, name) != parameter.default
         ]
+        if self.readable:
+            raise ValueError(
+                "readable=True applies to automatic members only: leave it out, and pass readable members"
+            )
         if changed:
             raise ValueError(
                 f"{changed[0]} applies to automatic members only: set it in each of the members that you pass"

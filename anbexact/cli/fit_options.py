@@ -27,6 +27,7 @@ PARAMETER_NAMES = (
     "k",
     "threshold",
     "min_weight",
+    "readable",
     "required_edges",
     "forbidden_edges",
     "time_budget",
@@ -228,6 +229,13 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         type=float,
         metavar="W",
         help="minimum total weight of the rows with a state for that state to be a parent (aode)",
+    )
+    group.add_argument(
+        "--readable",
+        action="store_true",
+        default=None,
+        help="leave out members whose terms are large, such as those for which the pool could not be written as one "
+        "network (pool)",
     )
 
 

@@ -22,6 +22,7 @@ OPTIONS = {
     "k": "--k",
     "threshold": "--threshold",
     "min_weight": "--min-weight",
+    "readable": "--readable",
     "required_edges": "--required",
     "forbidden_edges": "--forbidden",
     "handle_missing": "--missing",
@@ -47,6 +48,7 @@ OPTIONS = {
 SENTENCES = (
     (r"drop_identifiers=False", "--keep-identifiers"),
     (r"fold_dummies=False", "--keep-dummies"),
+    (r"readable=True", "--readable"),
     (
         r"this model has no counts of rows: pass X",
         "this model has no counts of rows: pass them with --rows",

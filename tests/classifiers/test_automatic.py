@@ -39,6 +39,12 @@ def test_quick_models_come_first():
     assert len(set(found)) == len(found)
 
 
+def test_terms_of_cut_columns_are_never_too_large_for_a_regression():
+    assert AutoClassifier().readable
+    assert "readable" not in AutoClassifier().get_params()
+    assert not any("hierarchical" in name for name in names_of(10, cut=True))
+
+
 @pytest.mark.parametrize("cut", [True, False])
 def test_a_smooth_tree_is_tried_whatever_its_size_and_three_features_only_of_few(cut):
     wide = names_of(MANY_FEATURES + 1, n_classes=200, cut=cut)

@@ -198,9 +198,14 @@ class TestFit:
         def names(*size, **table):
             return [member.name for member in automatic_members(*size, {}, **table)]
 
-        assert len(names(5, 2, 5_000, cut=True)) == 7
-        of_cuts = automatic_members(5, 2, 5_000, {}, cut=True)
-        assert max(getattr(member.estimator, "k", 0) for member in of_cuts) == 2  # or no to_logit() would fit
+        of_cuts, readable = names(5, 2, 100, cut=True), names(5, 2, 100, cut=True, readable=True)
+        assert len(of_cuts) == len(set(of_cuts)) == 8
+        assert set(of_cuts) - set(readable) == {"kDB hierarchical, 8 intervals", "kDB hierarchical, equal width"}
+        assert set(readable) - set(of_cuts) == {"TAN, 8 intervals"}
+        assert names(5, 2, 99, cut=True) == readable
+        members = automatic_members(5, 2, 5_000, {}, cut=True, readable=True)
+        assert max(getattr(member.estimator, "k", 0) for member in members) == 2  # or no to_logit() would fit
+        assert names(5, 2, 5_000, cut=False, readable=True) == names(5, 2, 5_000, cut=False)
         of_states = names(5, 2, 2_000, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
         assert set(of_states) - set(names(40, 2, 2_000, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
@@ -213,6 +218,23 @@ class TestFit:
         assert [name for name in names(35, 15, 5_000, cut=False) if "smooth" in name] == ["NB smooth"]
         assert [name for name in names(16, 26, 5_000, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
         assert [name for name in names(16, 40, 5_000, cut=True) if "smooth" in name] == ["NB smooth"]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("readable", [False, True])
+    def test_a_readable_pool_has_no_hierarchical_members(self, readable):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100)})
+        pool = clone(PooledClassifier(n_jobs=1).set_params(readable=readable))
+        pool.fit(X, pd.Series(np.where(X["a"] * X["b"] + rng.normal(size=100) > 0, "yes", "no"), name="k"))
+        assert any("hierarchical" in name for name in pool.members_.index) is not readable
+        assert pool.get_params()["readable"] is readable
+
+    def test_only_automatic_members_can_be_readable(self):
+        X, y = frames(60)
+        with pytest.raises(ValueError, match="readable must be True or False, not 'no'"):
+            PooledClassifier(readable="no").fit(X, y)
+        with pytest.raises(ValueError, match="readable=True applies to automatic members only"):
+            PooledClassifier(TWO, readable=True).fit(X, y)
 
     @pytest.mark.parametrize("cut", [True, False])
     def test_automatic_members_read_the_table_as_the_pool(self, cut):
@@ -374,7 +396,9 @@ class TestFit:
         ]
         assert ratios[1] == pytest.approx(ratios[0])
         assert again.get_params(deep=False)["smooth"] == "auto"
-        assert again.logit_.refitted.fit.converged
+        exact = AdditiveClassifier(NaiveBayesClassifier(), smooth=after.settings).fit(X[part], y[part])
+        assert exact.logit_.refitted.fit.converged
+        np.testing.assert_allclose(again.predict_proba(X), exact.predict_proba(X), atol=1e-4)
 
     @pytest.mark.parametrize("missing", ["auto", "own_state"])
     def test_folds_know_states_that_their_rows_lack(self, missing):

@@ -1106,3 +1106,5 @@ class TestPool:
         assert set(document["biases"]) == {"no", "yes"}
         line = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "--ess", "1")
         assert line == "--ess does not apply to --model pool"
+        line = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--readable")
+        assert line == "--readable does not apply to --model tan"

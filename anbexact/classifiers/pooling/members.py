@@ -37,9 +37,9 @@ further member if there are few rows: its shapes can come closer to lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
 below which all of them then have a single strength."""
-ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
-"""Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with five
-parents (and hierarchical tables, which need fewer rows)."""
+ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
+"""Numbers of rows from which on there are automatic members with four parents (and refitted tables), and with
+hierarchical tables, which need fewer rows even where they have more parents."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,24 @@ def equal_frequency(intervals: int) -> KBinsDiscretizer:
 
 
 def automatic_members(
-    n_features: int, n_classes: int, n_rows: int, settings: Mapping[str, Any], *, cut: bool = True
+    n_features: int,
+    n_classes: int,
+    n_rows: int,
+    settings: Mapping[str, Any],
+    *,
+    cut: bool = True,
+    readable: bool = False,
 ) -> list[Member]:
     """Return the members of ``"auto"``, the most promising first.
 
     Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
-    frequency, and a second smooth ANB on five of them is added. Where no column is cut, the members are naive Bayes,
-    TAN, kDB and ANB with smooth shapes; the last three also refitted without smooth shapes, and as they are learned;
-    and, with enough rows, kDB with four and five parents. Smooth interactions are left out if there would be too many
-    coefficients, and exact searches if there are too many features. The guide "The pool" explains the choice.
+    frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
+    tables: one with three parents on eight intervals of equal frequency, in place of the plain TAN, and one with two
+    parents on intervals of equal width. Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with
+    smooth shapes; the last three also refitted without smooth shapes, and as they are learned; and, with enough rows,
+    kDB with four and five parents. Smooth interactions are left out if there would be too many coefficients, and
+    exact searches if there are too many features. The guide "The pool" explains the choice.
 
     Parameters
     ----------
@@ -82,6 +90,8 @@ def automatic_members(
         How the members read the table, as parameters that all of them have.
     cut : bool
         Whether there are columns to cut.
+    readable : bool
+        Whether both kDB with hierarchical tables are left out where columns are cut, and the plain TAN kept.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
@@ -89,13 +99,20 @@ def automatic_members(
     exact = n_features <= MANY_FEATURES
     if cut:
         varied = isinstance(rule, str) and rule == AUTO
-        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied)
+        hierarchical = varied and not readable and n_rows >= ROWS_FOR_HIERARCHICAL
+        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied, hierarchical=hierarchical)
     given["discretizer"] = rule
     return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, n_rows=n_rows)
 
 
 def members_in_time(
-    n_features: int, n_classes: int, n_rows: int, settings: Mapping[str, Any], *, cut: bool = True
+    n_features: int,
+    n_classes: int,
+    n_rows: int,
+    settings: Mapping[str, Any],
+    *,
+    cut: bool = True,
+    readable: bool = True,
 ) -> list[Member]:
     """Return the members of a pool that is learned in a given time, those first that predict well after short fits.
 
@@ -127,7 +144,8 @@ def members_in_time(
         members.append(replace(finer, name=f"{finer.name}, {MORE_INTERVALS} intervals"))
         if n_rows < FEW_ROWS_PER_FEATURE * n_features:
             return members
-    others = {member.name: member for member in automatic_members(n_features, n_classes, n_rows, settings, cut=cut)}
+    chosen = automatic_members(n_features, n_classes, n_rows, settings, cut=cut, readable=readable)
+    others = {member.name: member for member in chosen}
     members.append(others.pop(NB_SMOOTH))
     tan = others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings))))
     members.append(replace(tan, slower_than=NB_SMOOTH))
@@ -145,7 +163,9 @@ def _of_one_strength(name: str, network: NetworkClassifier, intervals: int = FEW
     return Member(f"{name} smooth, one strength", AdditiveClassifier(network, smooth="cv", intervals=intervals))
 
 
-def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
+def _of_cut_columns(
+    given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool, hierarchical: bool
+) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     smooth = exact and size <= MANY_UNKNOWNS
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
@@ -154,7 +174,12 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int,
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
     if smooth:
         members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
-    members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
+    if hierarchical:
+        for name, k, cuts in (("8 intervals", 3, eight), ("equal width", 2, "equal_width")):
+            network = KDBClassifier(k=k, parameters="hierarchical", discretizer=cuts, **given)
+            members.append(Member(f"kDB hierarchical, {name}", network))
+    else:
+        members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
     if exact:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
@@ -175,7 +200,7 @@ def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int)
     if n_rows >= ROWS_FOR_FOUR_PARENTS:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
-    if n_rows >= ROWS_FOR_FIVE_PARENTS:
+    if n_rows >= ROWS_FOR_HIERARCHICAL:
         hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
         members.append(Member("kDB hierarchical, 5 parents", hierarchical))
     return members

@@ -150,5 +150,6 @@ def _check_memory(
         raise MemoryError(
             f"{what} would need {human_bytes(needed)}, most of it for the {prod(shape[v] for v in largest):,} joint "
             f"states of {', '.join(map(str, largest))}, on the common refinement of the members' cut points. Pool "
-            "members with fewer parents or intervals; predict and explain of the pool do not need this"
+            "members with fewer parents or intervals (for automatic members, readable=True); predict and explain of "
+            "the pool do not need this"
         )

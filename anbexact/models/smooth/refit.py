@@ -24,6 +24,7 @@ from anbexact.models.logit.refit import Refit, Shifts, check_l2, check_max_iter
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.smooth.cone import ConeFit, Proof, constrained_fit
 from anbexact.models.smooth.fit import (
+    PRECISION,
     RIDGE,
     SmoothProblem,
     class_scores,
@@ -66,6 +67,11 @@ from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
 """The rules that choose strengths; the guide "Smooth shapes" compares them."""
+SIMILAR = 1e-8
+"""Squared Newton decrement, in nats per unit of weight, at which the refit to rows similar to others ends.
+
+Only its predictions are of interest, not its standard errors or whether its gradient vanishes.
+"""
 MOST_PARTS = 64
 """Maximum number of parts of an interval that can be asked for."""
 STIFF = 1e6
@@ -482,7 +488,8 @@ def _refit(
             assert not isinstance(share, Mapping)
             smoothness = Smoothness(given, "given", 0, complete=True, centre=share, grids=grids)
         smoothness = replace(smoothness, pairs=tuple(arcs))
-        return _fitted(network, problem, smoothness, asked, design, start, (effort, deadline))
+        precision = SIMILAR if isinstance(smooth, Smoothness) else PRECISION
+        return _fitted(network, problem, smoothness, asked, design, start, (effort, deadline), precision)
 
 
 def with_pair(refitted: SmoothRefit, network: TableNetwork, arc: Arc, effort: Effort) -> SmoothRefit:
@@ -524,13 +531,15 @@ def _fitted(
     design: Design,
     start: Floats | None,
     limits: tuple[Effort, Deadline],
+    precision: float = PRECISION,
 ) -> SmoothRefit:
     """Return the refit with given strengths, under the conditions that are asked for."""
     effort, deadline = limits
     centre = smoothness.centre * naive_bayes(problem)
     problem = drawn(problem, centre)
+    start = None if start is None else start - centre
     how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline}
-    found, factor = smooth_fit(problem, smoothness.strengths, start=None if start is None else start - centre, **how)
+    found, factor = smooth_fit(problem, smoothness.strengths, start=start, precision=precision, **how)
     cone, proof = cone_of(asked, problem.terms, network.vocabulary, network.cut_points), None
     if cone is not None and design.n_classes > 1:
         bound = constrained_fit(problem, cone, factor, found.shift, cone.values(centre), **how)

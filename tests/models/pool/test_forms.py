@@ -16,6 +16,7 @@ from anbexact import (
 )
 from anbexact.adapters import to_logit
 from anbexact.classifiers import AODEClassifier, KDBClassifier
+from anbexact.classifiers.pooling.members import automatic_members
 from anbexact.datasets import load_iris, load_tic_tac_toe
 from anbexact.files.describe import describe
 from anbexact.files.restore import restore
@@ -173,6 +174,44 @@ class TestRefusals:
         for ask in (pool.to_logit, lambda: pool.explain(X)):
             with pytest.raises(DifferentCodingsError, match="read the column 'b' differently"):
                 ask()
+
+
+class TestHierarchicalMembers:
+    """Of an automatic pool for a table with columns to be cut: kDB with hierarchical tables."""
+
+    @pytest.fixture(scope="class")
+    def fitted(self):
+        X, y = mixed_frames(3, n=120)
+        X = X.assign(z=X["x"] * X["y"])
+        of_size = automatic_members(5, 3, 120, {"n_jobs": 1})
+        members = [(of.name, of.estimator) for of in of_size if "hierarchical" in of.name]
+        assert [model.k for _, model in members] == [3, 2]
+        new = mixed_frames(103)[0]
+        pool = PooledClassifier([*members, ("NB", NaiveBayesClassifier(ess=1.0))], ridge=50.0, n_jobs=1).fit(X, y)
+        assert len(pool.estimators_) == 3
+        return pool, new.assign(z=new["x"] * new["y"])
+
+    @pytest.mark.parametrize("hide", [False, True])
+    def test_are_explained_and_saved_as_others(self, fitted, tmp_path, hide):
+        pool, new = fitted
+        rows = holes(new) if hide else new
+        logs = pool.predict_log_proba(rows)
+        for explanation, of_row in zip(pool.explain(rows[:8], label=0, against=2), logs, strict=False):
+            assert explanation.terms["nats"].sum() == pytest.approx(of_row[0] - of_row[2], abs=1e-9)
+        pool.save(tmp_path / "pool.json")
+        np.testing.assert_array_equal(anbexact.load(tmp_path / "pool.json").predict_log_proba(rows), logs)
+        if not hide:
+            np.testing.assert_allclose(pool.to_logit().predict_log_proba(rows), logs, atol=1e-9)
+
+    def test_whose_terms_are_too_large_are_refused_with_their_size(self, fitted, monkeypatch):
+        pool, _ = fitted
+        arities = {name: pool.vocabulary_.arity(name) for name in pool.vocabulary_.features}
+        parents = pool.estimators_[0][1].structure_.parents
+        families = [[name, *(v for v in parents[name] if v != "k")] for name in arities]
+        largest = max(int(np.prod([arities[v] for v in family])) for family in families)
+        monkeypatch.setattr(union, "available_memory", lambda: 8 * 3 * largest)
+        with pytest.raises(MemoryError, match=rf"need .*{largest:,} joint states of .*, readable=True\)"):
+            pool.to_logit()
 
 
 class TestExplanations:
