@@ -211,7 +211,9 @@ def test_class_frequencies_are_weighted_with_the_models_and_become_biases(monkey
         return found
 
     monkeypatch.setattr(pooled, "pool_weights", watched)
-    model = AutoClassifier(n_jobs=1).fit(X, y, weights)
+    model = AutoClassifier(n_jobs=1)
+    model._automatic = lambda *_, **__: [Member("NB", NaiveBayesClassifier())]
+    model.fit(X, y, weights)
     *_, frequencies = seen["records"]
     assert model.members_.index.tolist()[-1] == frequencies.member.name == "class frequencies"
     assert "class frequencies" not in dict(model.estimators_)
