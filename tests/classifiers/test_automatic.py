@@ -237,13 +237,13 @@ def test_class_frequencies_are_weighted_with_the_models_and_become_biases(monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [2, 4])  # where the models alone lose over 0.01 nats
 def test_noise_gives_about_the_class_frequencies(seed):
     X, y, _ = few_rows(50, noise=True, seed=seed)
     logs = AutoClassifier(n_jobs=1).fit(X, y).predict_log_proba(few_rows(400, noise=True, seed=99)[0])
     shares = (y.value_counts().sort_index() + 1 / 3) / 51
     truth = np.array([0.55, 0.35, 0.1])
-    assert -(logs @ truth).mean() < -(np.log(shares) @ truth) + 0.02
+    assert -(logs @ truth).mean() < -(np.log(shares) @ truth) + 0.008
 
 
 def test_with_few_rows_no_model_is_left_out_for_chance(monkeypatch):
