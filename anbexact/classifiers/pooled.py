@@ -286,7 +286,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             folds = make_folds(rows, parts)
             automatic = isinstance(self.members, str)
             learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), sparing=automatic)
-            self._weigh(records, folds, given, labels)
+            self._weigh(records, folds, rows, labels)
             if teacher is not None:
                 self.fidelity_ = Fidelity.of(self.predict_log_proba(X), teacher, weights)
         self._tell(records)
@@ -324,7 +324,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_rows = int(np.count_nonzero(weights))
         return self._automatic(n_features, n_classes, n_rows, settings, cut=cut, readable=self.readable)
 
-    def _weigh(self, records: list[Record], folds: list[Fold], rows: FitRows, labels: list[Any]) -> None:
+    def _weigh(self, records: list[Record], folds: list[Fold], rows: Rows, labels: list[Any]) -> None:
         """Fit the weights of the members, and keep those of positive weight."""
         learned = [record for record in records if not record.outcome]
         ready = [record for record in learned if len(record.logs) == len(folds)]
@@ -332,24 +332,33 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             ready, folds = learned[:1], []
         for record in learned:
             record.outcome = OUT_OF_TIME
+        featureless = self._without_features(rows, folds, len(labels))
+        records += featureless
+        ready += featureless
         for record in ready:
             record.outcome = NOT_NEEDED
-        ready = self._needed(ready, folds, len(labels))
+        first, ready = ready[0], self._needed(ready, folds, len(labels))
         found = pool_weights(ready, folds, len(labels), self.ridge)
-        for record, weight in zip(ready, found.weights, strict=True):
+        biases, weight_of = found.biases, {}
+        for record, weight in zip(ready, found.weights.tolist(), strict=True):
             record.outcome = POOLED if weight > 0 else NO_WEIGHT
-        pooled = [record for record in ready if record.outcome == POOLED] or ready[:1]
-        _repeat_once([warning for record in pooled for warning in record.caught])
+            weight_of[record.member.name] = weight
+            if record.constant is not None:  # the same for all rows, and so a part of the biases
+                biases = biases + weight * record.constant
         if folds:
             _compare_with_frequencies(held_out_logs(ready, folds), found)
+        pooled = [record for record in ready if record.outcome == POOLED and record.constant is None] or [first]
+        _repeat_once([warning for record in pooled for warning in record.caught])
         fitted = [(record.member.name, record.fitted) for record in pooled if record.fitted is not None]
-        places = [ready.index(record) for record in pooled]
-        classes = fitted[0][1].classes_
-        biases = found.biases[[labels.index(label) for label in classes.tolist()]]
-        weights = PoolWeights(found.weights[places], biases - biases.mean(), found.ridge)
-        names = [name for name, _ in fitted]
-        frame = member_table(records, dict(zip(names, weights.weights, strict=True)))
-        self.set_pool(fitted, weights, frame, self._common([member for _, member in fitted], rows))
+        biases = biases[[labels.index(label) for label in fitted[0][1].classes_.tolist()]]
+        weights = np.array([weight_of.get(name, 0.0) for name, _ in fitted])
+        common = self._common([member for _, member in fitted], rows.given)
+        frame = member_table(records, weight_of)
+        self.set_pool(fitted, PoolWeights(weights, biases - biases.mean(), found.ridge), frame, common)
+
+    def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
+        """Return records that predict the same for every row, which are weighted along with the members."""
+        return []
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
         """Return the members that are weighted; the others are left out because these suffice."""
