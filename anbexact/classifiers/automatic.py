@@ -100,6 +100,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     """
 
     _automatic = staticmethod(members_in_time)
+    _instead = None
 
     def check_parameters(self) -> None:
         check_limit("time_budget", self.time_budget)

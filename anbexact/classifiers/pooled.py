@@ -213,6 +213,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     fidelity_: Fidelity | None
     _automatic = staticmethod(automatic_members)
     """The function that returns the members of ``"auto"``."""
+    _instead: str | None = "AutoClassifier()"
+    """What is recommended if held-out rows are predicted worse than by the frequencies of the classes."""
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
@@ -346,7 +348,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             if record.constant is not None:  # the same for all rows, and so a part of the biases
                 biases = biases + weight * record.constant
         if folds:
-            _compare_with_frequencies(held_out_logs(ready, folds), found)
+            _compare_with_frequencies(held_out_logs(ready, folds), found, self._instead)
         pooled = [record for record in ready if record.outcome == POOLED and record.constant is None] or [first]
         _repeat_once([warning for record in pooled for warning in record.caught])
         fitted = [(record.member.name, record.fitted) for record in pooled if record.fitted is not None]
@@ -556,10 +558,10 @@ def _repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
             warn(text, category)
 
 
-def _compare_with_frequencies(held_out: HeldOutLogs, found: PoolWeights) -> None:
-    """Warn if a pool predicts held-out rows worse than the frequencies of the classes do."""
+def _compare_with_frequencies(held_out: HeldOutLogs, found: PoolWeights, instead: str | None) -> None:
+    """Warn if a pool predicts held-out rows worse than the frequencies of the classes do; say what to use instead."""
     total = float(held_out.weights.sum())
     if len(held_out.weights) < LEAST_ROWS_COMPARED or not total:
         return
     ours, theirs = -found.log_likelihood(held_out) / total, -held_out.log_likelihood_of_frequencies / total
-    warn_if_worse(ours, theirs, f"{len(held_out.weights):,} rows may be too few")
+    warn_if_worse(ours, theirs, f"{len(held_out.weights):,} rows may be too few", instead=instead)
