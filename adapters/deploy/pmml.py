@@ -193,6 +193,7 @@ def _add_states(local: ET.Element, column: CodedColumn, name: str) -> None:
     field = ET.SubElement(local, "DerivedField", name=name, optype="categorical", dataType="string")
     missing: dict[str, str] = {"mapMissingTo": str(column.missing)} if column.missing >= 0 else {}
     if column.cuts is None:
+        missing |= {"defaultValue": str(column.unknown)} if column.unknown >= 0 else {}
         kind = _kind(_values(column))
         rows = ((_text(value, kind), str(code)) for value, code in _values(column).items())
         _add_map(field, [str(column.name)], rows, missing)

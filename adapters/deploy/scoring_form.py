@@ -261,6 +261,8 @@ def _column(reader: Reader, name: Hashable, what: str) -> CodedColumn:
         warn(quantity.expected_as_number(name, what))
     rule = reader.missing_rules[name]
     unknown = REFUSED if reader.handle_unknown == "error" else SUMMED_OUT
+    if vocabulary.has_any_value(name):
+        unknown = vocabulary.code_of_others(name)
     missing = {"marginalize": SUMMED_OUT, "error": REFUSED}.get(rule)
     if missing is None:
         missing = unknown if vocabulary.missing_code(name) == MISSING else vocabulary.missing_code(name)

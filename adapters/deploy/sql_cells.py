@@ -207,6 +207,8 @@ class CellQuery:
         if cuts is not None:
             return self.interval(name, cell, cuts, missing)
         cases = [f"WHEN {cell} IS NULL THEN {missing}"]
+        if self.vocabulary.has_any_value(name):
+            return f"CASE {cases[0]} ELSE {self.vocabulary.code_of_others(name)} END"
         if any(isinstance(value, float) for value in values) and self.dialect.is_nan:
             cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {missing}")
         groups = self.vocabulary.groups.get(name) or tuple((value,) for value in values)

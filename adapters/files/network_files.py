@@ -60,6 +60,8 @@ probabilities then differs by at most n times this, and a posterior by half of n
 variables."""
 BYTES_TO_READ = {"BIF": 15, "XMLBIF": 5, "XDSL": 5}
 """Memory that reading was measured to need, in bytes per byte of the file."""
+BYTES_TO_WRITE = {"BIF": 400, "XMLBIF": 250, "XDSL": 250}
+"""Memory that writing, and reading what was written, was measured to need, in bytes per probability."""
 
 
 def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path) -> None:
@@ -125,6 +127,15 @@ def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path
     source = discrete_form(classifier, "to_file")
     kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")
     vocabulary = source.vocabulary_
+    n_probabilities = sum(table.values.size for table in source.conditional_tables_.values())
+    needed = BYTES_TO_WRITE[kind] * n_probabilities
+    if needed > available_memory():
+        raise MemoryError(
+            f"writing {n_probabilities:,} probabilities as {kind} to {path} would need about {human_bytes(needed)}, "
+            f"and {human_bytes(available_memory())} are available: "
+            + ("XMLBIF and XDSL need less; or " if kind == "BIF" else "")
+            + "save the classifier itself, as JSON"
+        )
     names = dict(zip(vocabulary.names, safe_names(vocabulary.names, "x"), strict=True))
     states = {
         name: dict(zip(of_name, safe_names(of_name, "v"), strict=True)) for name, of_name in vocabulary.states.items()

@@ -11,9 +11,10 @@ from anbexact._runtime.arrays import Integers
 from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.parameters import parameter_group
 from anbexact.classifiers.pooled import PooledClassifier, PooledParameters
-from anbexact.classifiers.pooling.learning import Fold, Record, fewest_members
-from anbexact.classifiers.pooling.members import AUTO, members_in_time
+from anbexact.classifiers.pooling.learning import Fold, Record, Rows, fewest_members, of_frequencies
+from anbexact.classifiers.pooling.members import AUTO, FEW_ROWS, members_in_time
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.table import Weights
 
@@ -23,6 +24,9 @@ LEARNING = 0.9
 """Share of the budget after which learning ends; models are then weighted, and their common states are found."""
 ROWS_FOR_ONE_FOLD = 1_500
 """Number of rows from which on a third of them, held out once, is enough to weight the models."""
+MORE_FOLDS, LITTLE_WORK = 10, 50_000
+"""Number of folds if there are few rows (`FEW_ROWS`), and the number of rows times features times classes up to which
+they are quick enough."""
 TOLERANCE = 1e-3
 """How much the loss on held-out rows may rise, in nats per row, for a pool of fewer models."""
 
@@ -53,8 +57,13 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     come the models that predict best in most tables, as far as ``time_budget`` allows. Each is learned again
     in folds, or, from 1,500 rows on, once from two thirds of the rows, and weighted by its predictions for the rows
     that were held out. One model after the other is left out as long as the loss of the others on these rows exceeds
-    the loss of all by at most 0.001 nats per row; often a single one is left. The result is a
+    the loss of all by at most 0.001 nats per row; often a single one is left. With fewer than 200 rows, chance would
+    decide that: two to four models are learned then, and those of positive weight are kept. The result is a
     :class:`~anbexact.PooledClassifier`; see the guide "Which classifier?".
+
+    The class frequencies are weighted as if they were a model, too. Where the features say nothing about the class,
+    or rows are too few to learn what they say, the weights therefore draw the predictions to the class frequencies.
+    With a weight w₀, these add ``w₀ ln P(c)`` to the biases.
 
     Parameters
     ----------
@@ -73,9 +82,9 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     ----------
     members_ : DataFrame
         The models that were tried, and those that were left out: ``weight``, ``log_loss`` (on held-out rows, nats per
-        row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"not needed"`` (the pooled ones predict as
-        well), ``"same as"`` and the name of an earlier model, ``"out of time"``, or the reason why it could not be
-        learned.
+        row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"weight 0"``, ``"not needed"`` (the pooled
+        ones predict as well), ``"same as"`` and the name of an earlier model, ``"out of time"``, or the reason why it
+        could not be learned. The last row is that of the class frequencies.
     estimators_, weights_, biases_ : list, array, array
         The models in the pool, with their weights; and the other attributes of a
         :class:`~anbexact.PooledClassifier`.
@@ -91,6 +100,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     """
 
     _automatic = staticmethod(members_in_time)
+    _instead = None
 
     def check_parameters(self) -> None:
         check_limit("time_budget", self.time_budget)
@@ -103,10 +113,18 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     def _parts(
         self, columns: list[Column], target: Column, weights: Weights, groups: Integers | None, *, cut: bool
     ) -> list[tuple[Weights, Weights]]:
+        n_rows = np.count_nonzero(weights)
+        if n_rows < FEW_ROWS and n_rows * len(columns) * len(target.coded[1]) <= LITTLE_WORK:
+            return frame_folds(columns, target, weights, MORE_FOLDS, groups)
         parts = super()._parts(columns, target, weights, groups, cut=cut)
-        return parts[:1] if np.count_nonzero(weights) >= ROWS_FOR_ONE_FOLD else parts
+        return parts[:1] if n_rows >= ROWS_FOR_ONE_FOLD else parts
+
+    def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
+        return [of_frequencies(rows, folds, n_classes)] if folds else []
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
+        if folds and len(folds[0].learned.codes) + len(folds[0].held_out.codes) < FEW_ROWS:
+            return records
         return fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)
 
     def _tell_late(self, late: Sequence[str], done: str) -> None:

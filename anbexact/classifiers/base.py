@@ -308,6 +308,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         copy._given = choices
         vocabulary, cut = self.vocabulary_, self.cut_points_
         read_otherwise = {*cut, *vocabulary.groups, *vocabulary.quantities, *vocabulary.left_out}
+        read_otherwise |= {name for name in vocabulary.own_missing if vocabulary.has_any_value(name)}
         known = {name: vocabulary.states[name] for name in vocabulary.features if name not in read_otherwise}
         for name in vocabulary.own_missing & known.keys():
             known[name] = known[name][:-1]

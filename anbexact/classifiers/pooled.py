@@ -213,6 +213,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     fidelity_: Fidelity | None
     _automatic = staticmethod(automatic_members)
     """The function that returns the members of ``"auto"``."""
+    _instead: str | None = "AutoClassifier()"
+    """What is recommended if held-out rows are predicted worse than by the frequencies of the classes."""
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
@@ -286,7 +288,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             folds = make_folds(rows, parts)
             automatic = isinstance(self.members, str)
             learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), sparing=automatic)
-            self._weigh(records, folds, given, labels)
+            self._weigh(records, folds, rows, labels)
             if teacher is not None:
                 self.fidelity_ = Fidelity.of(self.predict_log_proba(X), teacher, weights)
         self._tell(records)
@@ -324,7 +326,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_rows = int(np.count_nonzero(weights))
         return self._automatic(n_features, n_classes, n_rows, settings, cut=cut, readable=self.readable)
 
-    def _weigh(self, records: list[Record], folds: list[Fold], rows: FitRows, labels: list[Any]) -> None:
+    def _weigh(self, records: list[Record], folds: list[Fold], rows: Rows, labels: list[Any]) -> None:
         """Fit the weights of the members, and keep those of positive weight."""
         learned = [record for record in records if not record.outcome]
         ready = [record for record in learned if len(record.logs) == len(folds)]
@@ -332,24 +334,33 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             ready, folds = learned[:1], []
         for record in learned:
             record.outcome = OUT_OF_TIME
+        featureless = self._without_features(rows, folds, len(labels))
+        records += featureless
+        ready += featureless
         for record in ready:
             record.outcome = NOT_NEEDED
-        ready = self._needed(ready, folds, len(labels))
+        first, ready = ready[0], self._needed(ready, folds, len(labels))
         found = pool_weights(ready, folds, len(labels), self.ridge)
-        for record, weight in zip(ready, found.weights, strict=True):
+        biases, weight_of = found.biases, {}
+        for record, weight in zip(ready, found.weights.tolist(), strict=True):
             record.outcome = POOLED if weight > 0 else NO_WEIGHT
-        pooled = [record for record in ready if record.outcome == POOLED] or ready[:1]
-        _repeat_once([warning for record in pooled for warning in record.caught])
+            weight_of[record.member.name] = weight
+            if record.constant is not None:  # the same for all rows, and so a part of the biases
+                biases = biases + weight * record.constant
         if folds:
-            _compare_with_frequencies(held_out_logs(ready, folds), found)
+            _compare_with_frequencies(held_out_logs(ready, folds), found, self._instead)
+        pooled = [record for record in ready if record.outcome == POOLED and record.constant is None] or [first]
+        _repeat_once([warning for record in pooled for warning in record.caught])
         fitted = [(record.member.name, record.fitted) for record in pooled if record.fitted is not None]
-        places = [ready.index(record) for record in pooled]
-        classes = fitted[0][1].classes_
-        biases = found.biases[[labels.index(label) for label in classes.tolist()]]
-        weights = PoolWeights(found.weights[places], biases - biases.mean(), found.ridge)
-        names = [name for name, _ in fitted]
-        frame = member_table(records, dict(zip(names, weights.weights, strict=True)))
-        self.set_pool(fitted, weights, frame, self._common([member for _, member in fitted], rows))
+        biases = biases[[labels.index(label) for label in fitted[0][1].classes_.tolist()]]
+        weights = np.array([weight_of.get(name, 0.0) for name, _ in fitted])
+        common = self._common([member for _, member in fitted], rows.given)
+        frame = member_table(records, weight_of)
+        self.set_pool(fitted, PoolWeights(weights, biases - biases.mean(), found.ridge), frame, common)
+
+    def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
+        """Return records that predict the same for every row, which are weighted along with the members."""
+        return []
 
     def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
         """Return the members that are weighted; the others are left out because these suffice."""
@@ -547,10 +558,10 @@ def _repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
             warn(text, category)
 
 
-def _compare_with_frequencies(held_out: HeldOutLogs, found: PoolWeights) -> None:
-    """Warn if a pool predicts held-out rows worse than the frequencies of the classes do."""
+def _compare_with_frequencies(held_out: HeldOutLogs, found: PoolWeights, instead: str | None) -> None:
+    """Warn if a pool predicts held-out rows worse than the frequencies of the classes do; say what to use instead."""
     total = float(held_out.weights.sum())
     if len(held_out.weights) < LEAST_ROWS_COMPARED or not total:
         return
     ours, theirs = -found.log_likelihood(held_out) / total, -held_out.log_likelihood_of_frequencies / total
-    warn_if_worse(ours, theirs, f"{len(held_out.weights):,} rows may be too few")
+    warn_if_worse(ours, theirs, f"{len(held_out.weights):,} rows may be too few", instead=instead)

@@ -63,7 +63,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         the cells are distinct; whole numbers must also repeat much less often than random numbers of the same range
         would (see :func:`~anbexact.tables.identifiers.identifier_reason`). Floats, and columns that are declared in
         ``categories``, are never left out. A column that is left out stays a feature with the single state
-        ``"(left out)"``: prediction requires it and accepts any value.
+        ``"(left out)"``: prediction requires it and accepts any value. With ``handle_missing="own_state"``, a column
+        of text with missing cells has two states instead, ``"(any value)"`` and that of missing cells.
     fold_dummies : {"auto", False}, default "auto"
         Whether one-hot coded columns are read as the columns that they code, with a warning that names them: columns
         of zeros and ones named ``color_blue``, ``color_red`` and so on (or with ``=`` or ``.``), at most one of which

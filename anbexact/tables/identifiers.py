@@ -14,7 +14,7 @@ from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.text_quantities import TextQuantity
 from anbexact.tables.text_advice import unread_advice
-from anbexact.tables.vocabulary import LEFT_OUT
+from anbexact.tables.vocabulary import ANY_VALUE, LEFT_OUT
 
 FEWEST_ROWS = 50
 """Minimum number of observed rows for a column to be taken for an identifier."""
@@ -30,12 +30,17 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 def without_identifiers(
-    columns: Sequence[Column], weights: npt.NDArray[np.float64], stay: Collection[Hashable]
+    columns: Sequence[Column],
+    weights: npt.NDArray[np.float64],
+    stay: Collection[Hashable],
+    *,
+    own_state: bool = False,
 ) -> tuple[list[Column], dict[Hashable, str]]:
     """Replace the columns that look like identifiers by columns of a single state, and warn about it.
 
     A column that is left out stays among the features, but its values are ignored both in training and at prediction:
-    every row has the state ``"(left out)"``.
+    every row has the state ``"(left out)"``. If missing cells are states, a column of text with missing cells is not
+    left out altogether: it has the state ``"(any value)"`` where it is not missing.
 
     Parameters
     ----------
@@ -45,6 +50,8 @@ def without_identifiers(
         Rows of weight 0 are ignored.
     stay : collection
         Columns that are left as they are, because the user declared them.
+    own_state : bool, default False
+        Whether a missing cell is a state.
 
     Returns
     -------
@@ -60,30 +67,47 @@ def without_identifiers(
     """
     kept = weights > 0
     reasons = {column.name: identifier_reason(column, kept) for column in columns if column.name not in stay}
-    dropped = report_identifiers(reasons, len(columns))
-    return [
-        column.constant(column.name, LEFT_OUT) if column.name in dropped else column for column in columns
-    ], dropped
+    reasons = {name: reason for name, reason in reasons.items() if reason}
+    present = {column.name for column in columns if column.name in reasons and own_state and may_miss(column, kept)}
+    dropped = report_identifiers(reasons, len(columns), present)
+    found = []
+    for column in columns:
+        if column.name in present:
+            column = column.presence(ANY_VALUE)
+        found.append(column.constant(column.name, LEFT_OUT) if column.name in dropped else column)
+    return found, dropped
 
 
-def report_identifiers(reasons: Mapping[Hashable, str], n_columns: int) -> dict[Hashable, str]:
-    """Return the columns to leave out, each with the reason, and warn about them; see :func:`without_identifiers`."""
+def may_miss(column: Column, kept: npt.NDArray[np.bool_]) -> bool:
+    """Whether a column is one of text that is missing in some of the rows that are kept."""
+    return column.numbers is None and bool((column.missing & kept).any())
+
+
+def report_identifiers(
+    reasons: Mapping[Hashable, str], n_columns: int, present: Collection[Hashable] = ()
+) -> dict[Hashable, str]:
+    """Return the columns to leave out, each with the reason, and warn about them; see :func:`without_identifiers`.
+
+    ``present`` are columns that look like identifiers, but of which it counts whether a cell is missing.
+    """
     dropped = {name: reason for name, reason in reasons.items() if reason}
     if not dropped:
         return {}
     shown = "; ".join(f"{name!r} ({reason})" for name, reason in list(dropped.items())[:5])
     more = f"; and {len(dropped) - 5} more" if len(dropped) > 5 else ""
-    if len(dropped) == n_columns:
+    if len(dropped) == n_columns and not present:
         raise ValueError(
             f"every column {LOOKS_LIKE_AN_IDENTIFIER}: {shown}{more}. An identifier says nothing about the class of "
             "another row. Pass columns that describe the rows, or drop_identifiers=False to use these"
         )
     these = "it" if len(dropped) == 1 else "them"
+    of = ", ".join(map(repr, [name for name in dropped if name in present][:5]))
+    still = f". It still counts whether a cell of {of} is missing" if of else ""
     warn(
         f"each column that {LOOKS_LIKE_AN_IDENTIFIER} is left out: {shown}{more}; pass drop_identifiers=False to "
-        f"use {these}",
+        f"use {these}{still}",
     )
-    return dropped
+    return {name: reason for name, reason in dropped.items() if name not in present}
 
 
 def identifier_reason(

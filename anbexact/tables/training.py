@@ -236,7 +236,8 @@ def training_columns(
     columns = read_texts(columns, weights > 0, categories, getattr(estimator, "decimal", None))
     dropped: dict[Hashable, str] = {}
     if getattr(estimator, "drop_identifiers", False):
-        columns, dropped = without_identifiers(columns, weights, {*categories, *undropped})
+        own_state = estimator.handle_missing == "own_state"
+        columns, dropped = without_identifiers(columns, weights, {*categories, *undropped}, own_state=own_state)
     columns = [column.exactly(weights > 0) for column in columns]
     groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
     missing_class = getattr(estimator, "missing_class", "error")

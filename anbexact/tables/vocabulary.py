@@ -25,6 +25,8 @@ UNKNOWN = -2
 """Code of a cell whose value is not a state of the vocabulary."""
 LEFT_OUT = "(left out)"
 """The only state of a column that was left out because it looks like an identifier."""
+ANY_VALUE = "(any value)"
+"""The state of all values of a column that looks like an identifier, but whose missing cells are a state."""
 MAX_STATES = 32_767
 """Maximum number of states of a variable (codes are 16-bit)."""
 
@@ -240,6 +242,10 @@ class Vocabulary:
         """The features that were not left out."""
         return tuple(name for name in self.features if self.states[name] != (LEFT_OUT,))
 
+    def has_any_value(self, name: Hashable) -> bool:
+        """Whether every value of a variable is read as the same state, because only whether it is missing counts."""
+        return name in self.own_missing and self.observed_states(name) == (ANY_VALUE,)
+
     def missing_rules(self, handle_missing: str) -> dict[Hashable, str]:
         """Return the rule of every feature; ``"auto"`` is decided by its states."""
         if handle_missing != "auto":
@@ -267,7 +273,11 @@ class Vocabulary:
     def code(self, name: Hashable, state: Any) -> int:
         """Return the code of a value, or else of the state with this name; ``UNKNOWN`` if there is neither."""
         code = self._values[name].get(state)
-        return self._places[name].get(state, UNKNOWN) if code is None else code
+        return self._places[name].get(state, self.code_of_others(name)) if code is None else code
+
+    def code_of_others(self, name: Hashable) -> int:
+        """Return the code of values that are not among :meth:`values`: ``UNKNOWN``, unless all have one state."""
+        return 0 if self.has_any_value(name) else UNKNOWN
 
     def values(self, name: Hashable) -> tuple[Any, ...]:
         """Return the values that a column may contain: its states, or the members of its groups."""
@@ -311,7 +321,8 @@ class Vocabulary:
         """
         column = self._with_states(column)
         codes, places = self._codes(column, handle_missing), self._values[column.name]
-        self._warn_of_other_types(column.name, [value for value in column.coded[1] if value not in places])
+        if not self.has_any_value(column.name):
+            self._warn_of_other_types(column.name, [value for value in column.coded[1] if value not in places])
         if handle_missing == "error":
             filled = "fill it in, or use handle_missing='marginalize'"
             self._refuse(codes == MISSING, column, "is missing", filled, rows)
@@ -327,11 +338,11 @@ class Vocabulary:
         return int(self._codes(self._with_states(column), handle_missing)[0])
 
     def _codes(self, column: Column, handle_missing: str) -> CodeArray:
-        """Return the codes of cells, ``UNKNOWN`` for every value that the variable does not have."""
+        """Return the codes of cells, by default ``UNKNOWN`` for every value that the variable does not have."""
         coded, categories = column.coded
-        places = self._values[column.name]
+        places, others = self._values[column.name], self.code_of_others(column.name)
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
-        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
+        lookup[:-1] = [places.get(value, others) for value in categories]
         lookup[-1] = self.missing_code(column.name) if handle_missing in ("auto", "own_state") else MISSING
         return lookup[coded]
 

@@ -10,6 +10,7 @@ import pytest
 import anbexact
 from anbexact import AutoClassifier, NaiveBayesClassifier, PooledClassifier, TANClassifier
 from anbexact.classifiers import automatic, pooled
+from anbexact.classifiers.pooling import members
 from anbexact.classifiers.pooling.learning import Record, fewest_members, pool_weights
 from anbexact.classifiers.pooling.members import FEW_VALUES, MANY_FEATURES, Member, members_in_time
 from anbexact.datasets import load_iris
@@ -19,7 +20,7 @@ def names_of(n_features, n_classes=2, n_rows=500, **how):
     return [member.name for member in members_in_time(n_features, n_classes, n_rows, {}, **how)]
 
 
-def xor(n=120, seed=0):
+def xor(n=240, seed=0):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"a": rng.integers(2, size=n), "b": rng.integers(2, size=n), "c": rng.normal(size=n)})
     y = pd.Series(np.where((X["a"] == X["b"]) ^ (rng.random(n) < 0.1), "yes", "no"), name="k")
@@ -52,8 +53,18 @@ def test_a_smooth_tree_is_tried_whatever_its_size_and_three_features_only_of_few
 
 
 def test_more_columns_than_rows_leave_one_model():
-    assert names_of(61, n_rows=60) == ["NB smooth, one strength"]
-    assert len(names_of(60, n_rows=60)) > 1
+    assert names_of(301, n_rows=300) == ["NB smooth, one strength"]
+    assert len(names_of(300, n_rows=300)) > 1
+
+
+def test_few_rows_leave_few_models_of_a_single_strength_if_columns_are_many():
+    one, finer = "NB smooth, one strength", "NB smooth, one strength, 16 intervals"
+    assert names_of(20, n_rows=99) == [one, finer]
+    assert names_of(20, n_rows=100) == [one, finer, "NB smooth", "TAN smooth"]
+    assert names_of(20, n_rows=199) == [one, finer, "NB smooth", "TAN smooth"]
+    assert finer not in names_of(20, n_rows=200)
+    intervals = [member.estimator.intervals for member in members_in_time(20, 2, 99, {})]
+    assert intervals == [8, 16]
 
 
 @pytest.mark.parametrize(("given", "used"), [("auto", FEW_VALUES), (12, 12), (None, None)])
@@ -64,8 +75,8 @@ def test_the_first_model_groups_only_many_values_unless_that_is_set(given, used)
 
 @pytest.mark.parametrize(("given", "used"), [("auto", "own_state"), ("marginalize", "marginalize")])
 def test_missing_cells_are_states_in_all_models_unless_that_is_set(given, used):
-    members = members_in_time(3, 2, 50, {"handle_missing": given})
-    networks = [getattr(member.estimator, "estimator", member.estimator) for member in members]
+    found = members_in_time(3, 2, 50, {"handle_missing": given})
+    networks = [getattr(member.estimator, "estimator", member.estimator) for member in found]
     assert {network.handle_missing for network in networks} == {used}
 
 
@@ -74,8 +85,8 @@ def test_models_with_groups_and_without_have_common_states():
     X = pd.DataFrame({"town": rng.choice([f"t{k}" for k in range(14)], 150), "b": rng.choice(list("xyz"), 150)})
     X.loc[rng.random(150) < 0.1, "b"] = None
     y = np.where((X["town"] > "t3") ^ (rng.random(150) < 0.2), "yes", "no")
-    members = members_in_time(2, 2, 150, {"group_categories": "auto"})[:3]
-    pool = PooledClassifier([member.estimator for member in members], ridge=np.inf).fit(X, y)
+    first = members_in_time(2, 2, 250, {"group_categories": "auto"})[:3]
+    pool = PooledClassifier([member.estimator for member in first], ridge=np.inf).fit(X, y)
     assert [len(model.vocabulary_.groups) for _, model in pool.estimators_] == [0, 1, 1]
     assert set(pool.vocabulary_.states["town"]) == set(X["town"])
     np.testing.assert_allclose(pool.to_logit().predict_proba(X), pool.predict_proba(X), rtol=1e-9, atol=1e-12)
@@ -180,6 +191,79 @@ def test_from_many_rows_on_rows_are_held_out_once(monkeypatch, more, number):
     assert len(held_out) == number
 
 
+def few_rows(n=60, *, noise=False, seed=0):
+    """Rows with a third class that is rare, and weights; the features depend on the class unless they are noise."""
+    rng = np.random.default_rng(seed)
+    y = pd.Series(rng.choice(["a", "b", "c"], n, p=[0.55, 0.35, 0.1]), name="k")
+    X = pd.DataFrame(rng.normal(size=(n, 20)), columns=[f"x{j}" for j in range(20)])
+    if not noise:
+        X["x0"] += 1.5 * (y == "a")
+    return X, y, rng.choice([0.5, 1.0, 2.0], n)
+
+
+def test_class_frequencies_are_weighted_with_the_models_and_become_biases(monkeypatch):
+    X, y, weights = few_rows()
+    seen = {}
+
+    def watched(records, folds, *others):
+        found = pool_weights(records, folds, *others)
+        seen.update(records=list(records), folds=folds, found=found)
+        return found
+
+    monkeypatch.setattr(pooled, "pool_weights", watched)
+    model = AutoClassifier(n_jobs=1)
+    model._automatic = lambda *_, **__: [Member("NB", NaiveBayesClassifier())]
+    model.fit(X, y, weights)
+    *_, frequencies = seen["records"]
+    assert model.members_.index.tolist()[-1] == frequencies.member.name == "class frequencies"
+    assert "class frequencies" not in dict(model.estimators_)
+    total = 0.0
+    for fold, logs in zip(seen["folds"], frequencies.logs, strict=True):
+        held, row = fold.held_out.given, 0
+        for index, label, weight in zip(held.X.index, held.y, held.weights, strict=True):
+            assert weights[index] == weight
+            of_class = weights[[t for t in y.index if y[t] == label and t not in held.X.index]].sum()
+            of_all = weights[[t for t in y.index if t not in held.X.index]].sum()
+            expected = np.log((of_class + 1 / 3) / (of_all + 1))
+            assert logs[row][fold.held_out.codes[row]] == pytest.approx(expected)
+            total, row = total - weight * expected, row + 1
+    assert model.members_.loc["class frequencies", "log_loss"] == pytest.approx(total / weights.sum())
+    of_frequencies = model.members_.loc["class frequencies", "weight"]
+    assert 0 < of_frequencies < 1
+    shares = np.array([(weights[y == label].sum() + 1 / 3) / (weights.sum() + 1) for label in model.classes_])
+    biases = of_frequencies * np.log(shares)
+    others = model.biases_ - (biases - biases.mean())
+    np.testing.assert_allclose(np.sort(others), np.sort(seen["found"].biases), atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 4])  # where the models alone lose over 0.01 nats
+def test_noise_gives_about_the_class_frequencies(seed):
+    X, y, _ = few_rows(50, noise=True, seed=seed)
+    logs = AutoClassifier(n_jobs=1).fit(X, y).predict_log_proba(few_rows(400, noise=True, seed=99)[0])
+    shares = (y.value_counts().sort_index() + 1 / 3) / 51
+    truth = np.array([0.55, 0.35, 0.1])
+    assert -(logs @ truth).mean() < -(np.log(shares) @ truth) + 0.008
+
+
+def test_with_few_rows_no_model_is_left_out_for_chance(monkeypatch):
+    monkeypatch.setattr(automatic, "fewest_members", lambda *_: pytest.fail("models are left out"))
+    model = AutoClassifier(n_jobs=1)
+    model._automatic = lambda *_, **__: [Member("NB", NaiveBayesClassifier()), Member("TAN", TANClassifier())]
+    assert set(model.fit(*xor(100)).members_["outcome"]) <= {"pooled", "weight 0"}
+
+
+@pytest.mark.parametrize(("work", "number"), [(0, 3), (10**9, 10)])
+def test_few_rows_are_held_out_in_more_folds_if_these_are_quick(monkeypatch, work, number):
+    held_out = []
+    monkeypatch.setattr(automatic, "LITTLE_WORK", work)
+    model = AutoClassifier(n_jobs=1)
+    model._automatic = lambda *_, **__: [Member("NB", NaiveBayesClassifier())]
+    model._without_features = lambda _, folds, __: held_out.extend(folds) or []
+    model.fit(*xor(120))
+    assert len(held_out) == number
+
+
 @pytest.mark.parametrize("budget", [0, -1.0, "long", float("nan")])
 def test_refused_budgets(budget):
     with pytest.raises((TypeError, ValueError), match="time_budget"):
@@ -223,8 +307,10 @@ def test_more_columns_than_rows_and_many_classes_are_better_than_frequencies():
 
 
 @pytest.mark.slow
-def test_iris_needs_few_models():
+def test_iris_needs_few_models(monkeypatch):
     X, y = load_iris()
+    for module in (automatic, members):  # so that its 150 rows are not few
+        monkeypatch.setattr(module, "FEW_ROWS", 100)
     model = AutoClassifier(n_jobs=1).fit(X, y)
     assert len(model.weights_) <= 2
     assert model.score(X, y) > 0.95

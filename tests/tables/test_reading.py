@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -242,6 +243,30 @@ class TestIdentifiers:
         assert model.counts_["fate"].weights.sum() == 2 * ROWS
         with pytest.raises(ValueError, match="feature names"):
             model.predict(PLAIN)
+
+    @pytest.mark.parametrize("make", [NaiveBayesClassifier, TANClassifier])
+    def test_if_missing_cells_are_states_only_they_count(self, make):
+        gone = np.random.default_rng(0).random(ROWS) < np.where(Y.iloc[0] == Y, 0.6, 0.2)
+        texts = [None if missing else f"it says {i}" for i, missing in enumerate(gone)]
+        X, known = PLAIN.assign(text=texts), PLAIN.assign(text=np.where(gone, None, "(any value)"))
+        model = make(handle_missing="own_state")
+        with pytest.warns(UserWarning, match="It still counts whether a cell of 'text' is missing"):
+            model.fit(X, Y)
+        assert model.dropped_ == {}
+        assert model.vocabulary_.states["text"] == ("(any value)", "(missing)")
+        expected = make(handle_missing="own_state").fit(known, Y).predict_proba(known)
+        np.testing.assert_array_equal(model.predict_proba(X), expected)
+        new = X.assign(text=np.where(gone, None, "was never seen"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_array_equal(model.predict_proba(new), expected)
+            np.testing.assert_array_equal(model.set_params(handle_unknown="error").predict_proba(new), expected)
+        lazy = make(handle_missing="own_state").fit(pl.from_pandas(X.assign(fate=Y)).lazy(), "fate")
+        assert lazy.vocabulary_ == model.vocabulary_
+        np.testing.assert_array_equal(lazy.predict_proba(new), expected)
+        complete = make(handle_missing="own_state").fit(X.assign(text=self.IDENTIFIERS["text"]), Y)
+        assert complete.vocabulary_.states["text"] == ("(left out)",)
+        assert list(make().fit(X, Y).dropped_) == ["text"]
 
     def test_they_are_kept_if_asked_to(self):
         X = PLAIN.assign(text=self.IDENTIFIERS["text"])

@@ -52,18 +52,24 @@ def later_corrected() -> Iterator[None]:
 
 
 def warn_if_worse(
-    log_loss: float, of_frequencies: float, why: str, smoothing: float | None = None, smoothed: float = inf
+    log_loss: float,
+    of_frequencies: float,
+    why: str,
+    smoothing: float | None = None,
+    smoothed: float = inf,
+    instead: str | None = INSTEAD,
 ) -> None:
     """Warn if a log loss on held-out rows is clearly above the log loss of the class frequencies; nats per row.
 
     ``why`` says what the reason may be, such as too few rows. ``smoothing`` is a larger equivalent sample size of the
-    tables that is used because of this, and ``smoothed`` the log loss with it.
+    tables that is used because of this, and ``smoothed`` the log loss with it. ``instead`` is what to use instead.
     """
     if log_loss > of_frequencies + MARGIN_NATS:
         more = f", so smoothing={smoothing:.4g} is used, with {smoothed:.3f}" if smoothed < log_loss else ""
         warn(
             f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
-            f"row){more}: {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
+            f"row){more}: {why}, or the features may not tell the classes apart"
+            + (f". Use {instead} instead" if instead is not None else ""),
             PredictedWorseWarning,
         )
 

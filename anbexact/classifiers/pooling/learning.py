@@ -21,6 +21,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
 from anbexact._runtime.units import human_seconds
 from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
+from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.pooling.members import Member
 from anbexact.classifiers.pooling.shared_fits import SharedFits, network_key
 from anbexact.models.pool.weights import LEAST_LOG, HeldOutLogs, PoolWeights, finite_logs, fit_pool, fit_weights
@@ -37,6 +38,8 @@ NOT_NEEDED = "not needed"
 SAME = "same as {}"
 """Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
 
+FREQUENCIES = "class frequencies"
+"""The name of the record of the class frequencies."""
 ALIKE = 0.02
 """Root mean square, over rows and classes, of the differences of ln P(class | row) of two members, in nats. Below it,
 they count as the same model."""
@@ -69,6 +72,8 @@ class Record:
         ln P(class | row) of the held-out rows of every fold.
     longest : float
         Time of its longest fit in a fold, in seconds.
+    constant : (classes,) float64 or None
+        ln P(class) after all rows, for a record whose predictions depend on no feature. It has no fitted member.
     """
 
     member: Member
@@ -81,6 +86,7 @@ class Record:
     own_logs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     logs: list[Floats] = field(default_factory=list)
     longest: float = 0.0
+    constant: Floats | None = None
 
     def repeats(self, others: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any]) -> bool:
         """Record and return whether the member, learned from all rows, predicts them as one of the others does."""
@@ -143,6 +149,12 @@ class Rows:
             groups = None
         return Rows(FitRows(X, y, weights[kept], soft, groups), self.codes[kept], targets)
 
+    def log_frequencies(self, n_classes: int) -> Floats:
+        """Return ln P(class), (classes,), from the weights of the classes and one row more, shared by all classes."""
+        counted = self.with_logs(np.zeros((len(self.codes), 1, n_classes)))
+        weights = np.bincount(counted.codes, counted.weights, n_classes) + 1 / n_classes
+        return np.asarray(np.log(weights / weights.sum()))
+
     def with_logs(self, logs: Floats) -> HeldOutLogs:
         """Return predictions for the rows, the first axis of ``logs``, with the weight of every class that counts.
 
@@ -156,10 +168,11 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows to learn from, shared by the members, and rows that are held out."""
+    """Rows to learn from, the fits to them that the members share, and rows that are held out."""
 
-    fits: SharedFits
+    learned: Rows
     held_out: Rows
+    fits: SharedFits
 
 
 def known_labels(target: Column, weights: Weights, estimators: Sequence[DiscreteClassifier]) -> list[Any]:
@@ -174,7 +187,18 @@ def known_labels(target: Column, weights: Weights, estimators: Sequence[Discrete
 
 def make_folds(rows: Rows, parts: Sequence[tuple[Weights, Weights]]) -> list[Fold]:
     """Return folds of rows; ``parts`` are the weights of both sides."""
-    return [Fold(SharedFits(*rows.chosen(learned).given), rows.chosen(held)) for learned, held in parts]
+    chosen = [(rows.chosen(learned), rows.chosen(held)) for learned, held in parts]
+    return [Fold(learned, held, SharedFits(*learned.given)) for learned, held in chosen]
+
+
+def of_frequencies(rows: Rows, folds: Sequence[Fold], n_classes: int) -> Record:
+    """Return a record of the class frequencies: for every fold, those in the rows to learn from."""
+    record = Record(Member(FREQUENCIES, NaiveBayesClassifier()))  # what naive Bayes is without features
+    record.constant = rows.log_frequencies(n_classes)
+    for fold in folds:
+        record.logs.append(np.tile(fold.learned.log_frequencies(n_classes), (len(fold.held_out.codes), 1)))
+    record.log_loss = _log_loss(record, folds)
+    return record
 
 
 def learn_members(

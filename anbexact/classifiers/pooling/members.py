@@ -30,9 +30,13 @@ interactions; up to the second, only a smooth TAN has them, and only if columns 
 have main effects only."""
 INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""
-FEW_VALUES, FEW_INTERVALS, FEWEST_INTERVALS = 300, 8, 4
+FEW_VALUES, FEW_INTERVALS, FEWEST_INTERVALS, MORE_INTERVALS = 300, 8, 4, 16
 """Of the quick first member of a pool that is learned in a given time: most values of a column without groups, and
-the numbers of intervals of a smooth column, the second if there are more columns than rows."""
+the numbers of intervals of a smooth column, the second if there are more columns than rows. The third is that of a
+further member if there are few rows: its shapes can come closer to lines."""
+FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
+"""Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
+below which all of them then have a single strength."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
@@ -121,6 +125,10 @@ def members_in_time(
     TAN of any size, and after it, where features are not too many, a kDB with smooth shapes of a single strength, for
     interactions of three.
 
+    With fewer than `FEW_ROWS` rows, chance would decide between so many members. There are four then, the first one,
+    the same on more intervals, and naive Bayes and TAN with a strength for each column; or only the first two if
+    there are fewer than `FEW_ROWS_PER_FEATURE` rows per feature.
+
     Unless ``handle_missing`` says otherwise, a missing cell is a state of its own in every column that has some, so
     that no row is left out and all members have the same states.
     """
@@ -129,15 +137,22 @@ def members_in_time(
     own = dict(settings)
     if isinstance(own.get("group_categories"), str):
         own["group_categories"] = FEW_VALUES
-    bayes = NaiveBayesClassifier(**own)
-    if n_features > n_rows:
+    bayes, few = NaiveBayesClassifier(**own), n_rows < FEW_ROWS
+    if n_features > n_rows and not few:
         return [_of_one_strength("NB", bayes, FEWEST_INTERVALS)]
     members = [_of_one_strength("NB", bayes)]
+    if few:
+        finer = _of_one_strength("NB", bayes, MORE_INTERVALS)
+        members.append(replace(finer, name=f"{finer.name}, {MORE_INTERVALS} intervals"))
+        if n_rows < FEW_ROWS_PER_FEATURE * n_features:
+            return members
     chosen = automatic_members(n_features, n_classes, n_rows, settings, cut=cut, readable=readable)
     others = {member.name: member for member in chosen}
     members.append(others.pop(NB_SMOOTH))
     tan = others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings))))
     members.append(replace(tan, slower_than=NB_SMOOTH))
+    if few:
+        return members
     if n_features <= MANY_FEATURES:
         kdb = _of_one_strength("kDB", KDBClassifier(**settings))
         members.append(replace(kdb, slower_than=members[0].name))

@@ -122,6 +122,12 @@ def with_arcs(structure: Structure, arcs: tuple[Arc, ...]) -> Structure:
     return Structure(structure.class_name, ordered, float("nan"), certificate)
 
 
+def closed_cells(structure: Structure, shape: Shape) -> int:
+    """Return the number of cells of the tables of the class and its children after :func:`close`."""
+    families = class_families(with_arcs(structure, closing_arcs(structure, shape)))
+    return shape[structure.class_name] * sum(prod(shape[name] for name in of_child) for of_child in families.values())
+
+
 def close(
     structure: Structure, potentials: Potentials, tables: Tables, shape: Shape
 ) -> tuple[Structure, Potentials, Closure]:

@@ -20,7 +20,7 @@ from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.additive_effects import AdditiveEffect, AdditiveEffects
 from anbexact.models.logit.changed_arcs import network_with_arc, network_without, refit_with_arc, refuse_arc
-from anbexact.models.logit.closure import Closure, close, obstacles
+from anbexact.models.logit.closure import Closure, close, closed_cells, obstacles
 from anbexact.models.logit.design import RowTargets
 from anbexact.models.logit.design_frame import design_frame
 from anbexact.models.logit.edits import (
@@ -229,6 +229,11 @@ class LogitModel(LogitPosterior, Displayed):
         if self.refitted is None and not self.given and not self.edits:
             return self.network
         return (self if self.equivalent else self._closed).to_network()
+
+    @cached_property
+    def _cells_to_close(self) -> int:
+        known = self.equivalent or (self.refitted is None and not self.given and not self.edits)
+        return 0 if known else closed_cells(self.structure, self._shape)
 
     # ---- refit
 

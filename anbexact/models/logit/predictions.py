@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact.models.additive_effects import AdditiveEffects, effects_of_potentials, rows_of_counts
 from anbexact.models.family_sum import FamilySum, counts_of_rows
+from anbexact.models.logit.completions import n_completions, summed_over_completions
 from anbexact.models.logit.potentials import Potentials, potential_tables
 from anbexact.models.model import Model
 from anbexact.models.network.evidence import query_network
@@ -31,6 +33,11 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
+
+MOST_CLOSED = 10_000_000
+"""Number of cells of a closed network beyond which rows with few hidden cells are completed in all possible ways."""
+MOST_COMPLETIONS = 10_000
+"""Maximum number of completions of such a row."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -160,9 +167,31 @@ class LogitPosterior(Model):
             return self._posterior.log_posterior(codes, n_jobs)
         logs = np.empty((codes.shape[1], len(self.classes_)))
         logs[~hidden] = self._posterior.log_posterior(np.ascontiguousarray(codes[:, ~hidden]), n_jobs)
-        rest = np.ascontiguousarray(codes[:, hidden])
-        logs[hidden] = self.summing_network.log_posterior(rest, n_jobs)
+        logs[hidden] = self._summed_out(np.ascontiguousarray(codes[:, hidden]), n_jobs)
         return logs
+
+    def _summed_out(self, codes: CodeArray, n_jobs: int | None) -> npt.NDArray[np.float64]:
+        """Return ln P(class | observed cells) of rows with hidden cells, shape (rows, classes), in nats per row."""
+        if self._cells_to_close <= MOST_CLOSED:
+            return self.summing_network.log_posterior(codes, n_jobs)
+        arities = np.array([self._shape[name] for name in self.vocabulary.features])
+        few = n_completions(codes, arities) <= MOST_COMPLETIONS
+        logs = np.empty((codes.shape[1], len(self.classes_)))
+        if few.any():
+            logs[few] = summed_over_completions(
+                codes[:, few],
+                arities,
+                lambda rows: self._posterior.log_posterior(rows, n_jobs),
+                lambda rows: logsumexp(self.network.class_posterior.log_joint(rows, n_jobs), axis=1),
+            )
+        if not few.all():
+            logs[~few] = self.summing_network.log_posterior(np.ascontiguousarray(codes[:, ~few]), n_jobs)
+        return logs
+
+    @property
+    def _cells_to_close(self) -> int:
+        """Number of cells of the tables that :attr:`summing_network` needs in addition to the network's own."""
+        return 0
 
     @property
     @abstractmethod
@@ -223,8 +252,8 @@ class LogitPosterior(Model):
     def answer(
         self, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
     ) -> pd.Series[float]:
-        """Return P(class | some cells); other cells are summed out under :attr:`summing_network`."""
-        return query_network(self.summing_network, reader, evidence, values)
+        """Return P(class | some cells); other cells are summed out as in :meth:`log_posterior`."""
+        return query_network(self, reader, evidence, values)
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row), shape (rows, classes); see :meth:`predict_proba`."""
@@ -234,7 +263,10 @@ class LogitPosterior(Model):
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
         Missing cells and unknown states are summed out under a network with this posterior: that of
-        :meth:`to_classifier`, after :meth:`close` where this is needed.
+        :meth:`to_classifier`, after :meth:`close` where this is needed. If the tables of the closed network would
+        have more than 10 million cells, a row with few of them hidden is completed in all possible ways instead, and
+        the posteriors are averaged by the probabilities of the completions under the network as it was learned:
+        ``P(c | x_o) = Σ_h P(x_h | x_o) P(c | x)``.
         """
         return np.exp(self._log_posterior(X))
 

@@ -43,13 +43,13 @@ from anbexact.tables.frames.lazy import LazySource
 from anbexact.tables.frames.native_values import NARROW
 from anbexact.tables.frames.records import ColumnRecord
 from anbexact.tables.frames.text_quantities import TextQuantity
-from anbexact.tables.identifiers import identifier_reason, report_identifiers, warn_about_class
+from anbexact.tables.identifiers import identifier_reason, may_miss, report_identifiers, warn_about_class
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.labels import check_labels
 from anbexact.tables.table import DiscreteTable, Weights, table_from_columns
 from anbexact.tables.text_columns import Words, read_text, warn_of_words
 from anbexact.tables.training import TrainingColumns, declared_states
-from anbexact.tables.vocabulary import LEFT_OUT, Groups, Vocabulary
+from anbexact.tables.vocabulary import ANY_VALUE, LEFT_OUT, Groups, Vocabulary
 from anbexact.tables.weights import apply_class_weight
 
 
@@ -111,7 +111,8 @@ class _Feature:
     repeats : (values,) int64
         Number of rows with each value.
     key : narwhals expression, optional
-        The expression that is counted in its place: the number of the interval or of the group.
+        The expression that is counted in its place: the number of the interval or of the group, or the same value
+        for all cells that are not missing.
     cuts, groups : optional
         Its cut points, or the groups of its values.
     record : ColumnRecord, optional
@@ -344,6 +345,7 @@ def _decided(
     names = source.names(y)
     decided: dict[str, _Feature] = {}
     reasons: dict[Hashable, str] = {}
+    present: set[Hashable] = set()
     words: Words = {}
     for k, name in enumerate(names):
         if progress is not None:
@@ -355,6 +357,10 @@ def _decided(
             counts = replace(counts, columns=[column, target])
         if getattr(estimator, "drop_identifiers", False) and name not in stay:
             reasons[name] = identifier_reason(column, counts.weights > 0, counts.repeats)
+            if reasons[name] and estimator.handle_missing == "own_state" and may_miss(column, counts.weights > 0):
+                present.add(name)
+                value = nw.when(~source.cell(name).is_null()).then(nw.lit(ANY_VALUE))
+                decided[name] = _Feature(column.presence(ANY_VALUE), counts.repeats, value)
             if reasons[name]:
                 continue
         refuse_undeclared(column, counts.repeats, categories)
@@ -365,7 +371,7 @@ def _decided(
     if progress is not None:
         progress("counting the values of columns", 1.0)
     warn_of_words(words)
-    return decided, report_identifiers(reasons, len(names))
+    return decided, report_identifiers(reasons, len(names), present)
 
 
 def _feature(

@@ -151,6 +151,10 @@ class Column:
         """Return a column of this length in which every cell has the same state."""
         return Column(name, np.zeros(len(self), dtype=np.int8), (state,), declared=True)
 
+    def presence(self, state: Any) -> Column:
+        """Return a column of the same missing cells in which every other cell has the same state."""
+        return Column(self.name, np.where(self.missing, -1, 0).astype(np.int8), (state,), declared=True)
+
     def take(self, rows: npt.NDArray[Any]) -> Column:
         """Return the column restricted to ``rows`` (a mask or positions)."""
         return replace(

@@ -2,11 +2,14 @@
 
 import json
 import pickle
+import runpy
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from test_onnx import fed, session
+from test_pmml import Evaluator
 from test_sql import DATABASES, DIALECTS
 
 import anbexact
@@ -19,7 +22,7 @@ from anbexact import (
     TANClassifier,
     Vocabulary,
 )
-from anbexact.adapters import from_file, from_pgmpy, posterior, to_file, to_pgmpy, to_sql
+from anbexact.adapters import from_file, from_pgmpy, posterior, to_file, to_onnx, to_pgmpy, to_pmml, to_python, to_sql
 from anbexact.classifiers import AODEClassifier
 from anbexact.files.document import digest
 
@@ -138,6 +141,32 @@ def test_the_right_value(dialect, tmp_path):
         np.testing.assert_allclose(found.predict_proba(rows)[:, 1], right, rtol=1e-12)
     in_sql = DATABASES[dialect](to_sql(classifier, dialect, table='ro"ws'), rows).to_numpy(float)
     np.testing.assert_allclose(in_sql[:, 1], right, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", ["naive Bayes", "TAN"])
+def test_columns_of_which_only_missing_cells_count(model, tmp_path):
+    """Rows with new texts are predicted as the classifier predicts them, in all formats."""
+    X, y = table(n=200)
+    X["note"] = np.where(X["job"].isna() | (np.arange(200) % 3 == 0), None, [f"text {k}" for k in range(200)])
+    fitted = made(model, "own_state").fit(X, y)
+    assert fitted.vocabulary_.states["note"] == ("(any value)", "(missing)")
+    new = X[:60].assign(note=X["note"][:60].where(X["note"][:60].isna(), "new"))
+    expected = fitted.predict_proba(X[:60])
+    fitted.save(tmp_path / "model.json")
+    to_file(fitted, tmp_path / "net.bif")
+    to_python(fitted, tmp_path / "scorer.py")
+    to_pmml(fitted, tmp_path / "model.pmml")
+    for again in (anbexact.load(tmp_path / "model.json"), from_file(tmp_path / "net.bif")):
+        np.testing.assert_allclose(again.predict_proba(new), expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(fed(session(to_onnx(fitted)), new)[1], expected, rtol=0, atol=1e-6)
+    rows = new.astype(object).where(new.notna(), None).to_dict("records")
+    scorer, evaluator = runpy.run_path(str(tmp_path / "scorer.py")), Evaluator(tmp_path / "model.pmml")
+    for row, own in zip(rows, expected, strict=True):
+        assert list(scorer["predict_proba"](row).values()) == pytest.approx(own.tolist(), abs=1e-12)
+        assert evaluator.probabilities(row) == pytest.approx(own.tolist(), abs=1e-12)
+    found = DATABASES["sqlite"](to_sql(fitted, "sqlite", table='ro"ws'), new).to_numpy(float)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def test_tables_put_together():

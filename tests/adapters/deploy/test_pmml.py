@@ -79,7 +79,7 @@ class Evaluator:
             kinds = [self.kinds.get(field, "string") for field, _ in pairs]
             if [read(texts[column], kind) for (_, column), kind in zip(pairs, kinds, strict=True)] == given:
                 return texts["out"]
-        return None
+        return expression.get("defaultValue")
 
     def bayes(self, cells):
         counts = {c.get("value"): float(c.get("count")) for c in self.model.find(NS + "BayesOutput")[0]}

@@ -25,7 +25,7 @@ from anbexact import (
 from anbexact.adapters import LogitModel, from_pgmpy, to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_balance_scale, load_iris, load_monks
-from anbexact.models.logit import closure, term_list
+from anbexact.models.logit import closure, predictions, term_list
 from anbexact.models.logit.closure import Closure, closing_arcs, obstacles, with_arcs
 from anbexact.models.structure import Certificate
 
@@ -606,6 +606,38 @@ class TestPrediction:
             np.testing.assert_allclose(model.predict_proba(X), own.predict_proba(X), rtol=0, atol=1e-10)
             complete, _ = joint_states(closed)[::-1]
             np.testing.assert_allclose(model.predict_proba(complete), own.predict_proba(complete), rtol=0, atol=1e-10)
+
+    @pytest.mark.parametrize("most", [0, 5, 10_000])
+    def test_of_rows_with_few_hidden_cells_needs_no_closed_network(self, most, monkeypatch):
+        """``P(c | x_o) = Σ_h P(x_h | x_o) P(c | x)`` with the features' distribution of the network as learned."""
+        problem, classifier = self.common_child()
+        model = to_logit(classifier).refit(*problem.frame(), l2=1)
+        X = problem.frame()[0].astype(object)[:9]
+        X.loc[3, "f1"], X.loc[4, "f0"], X.loc[5, ["f0", "f2"]], X.loc[6, :] = None, 77, None, None
+        closed = model.predict_proba(X)
+        monkeypatch.setattr(predictions, "MOST_CLOSED", 0)
+        monkeypatch.setattr(predictions, "MOST_COMPLETIONS", most)
+        states, tables = classifier.vocabulary_.states, classifier.model_.tables
+
+        def density(row):
+            total = 0.0
+            for c in range(len(classifier.classes_)):
+                codes = {**{name: states[name].index(value) for name, value in row.items()}, "c": c}
+                cells = (
+                    table.values[tuple(codes[v] for v in (name, *table.parents))] for name, table in tables.items()
+                )
+                total += np.prod(list(cells))
+            return total
+
+        for t, row in enumerate(X.to_dict("records")):
+            open_to = [[value] if value in states[name] else states[name] for name, value in row.items()]
+            completions = [dict(zip(row, values, strict=True)) for values in product(*open_to)]
+            weights = np.array([density(one) for one in completions])
+            expected = weights @ model.predict_proba(pd.DataFrame(completions)) / weights.sum()
+            if len(completions) > most:
+                expected = closed[t]
+            np.testing.assert_allclose(model.predict_proba(X.loc[[t]])[0], expected, rtol=0, atol=1e-12)
+        assert abs(model.predict_proba(X) - closed).max() > (1e-6 if most == 10_000 else -1)
 
     def test_names_the_most_probable_class(self):
         _, classifier = self.common_child()
