@@ -121,6 +121,9 @@ _abandonable: ContextVar[Deadline | None] = ContextVar("abandonable", default=No
 class Deadline:
     """A moment after which no further work is started; an interrupt can bring it forward.
 
+    The time in which kernels are compiled does not count: the first fit after an installation would otherwise have
+    little time left, and a worse result than all later ones.
+
     If a deadline is sent to another process, it passes there at the same time, by the clocks of both processes; an
     interrupt is not sent along.
 
@@ -165,10 +168,10 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds until the deadline, 0 or more; infinite without a limit."""
+        """Seconds of work until the deadline, 0 or more; infinite without a limit."""
         if self.interrupted:
             return 0.0
-        own = math.inf if self.seconds is None else max(self.seconds - self.elapsed, 0.0)
+        own = math.inf if self.seconds is None else max(self.seconds - self.worked, 0.0)
         return own if self.outer is None else min(own, self.outer.left)
 
     @property

@@ -68,8 +68,9 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     Parameters
     ----------
     time_budget : float or None, default 30
-        Seconds that a fit may take. A model that would probably not be learned in time is left out; ``members_``
-        says so. The first model is learned in any case. None: all models are learned.
+        Seconds that a fit may take, not counting the compilation of kernels at the first use after installation. A
+        model that would probably not be learned in time is left out; ``members_`` says so. The first model is learned
+        in any case. None: all models are learned.
     handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
         How missing cells are treated. ``"auto"`` is ``"own_state"`` here: they are a state of their own in every
         column that has some, and no row is left out.

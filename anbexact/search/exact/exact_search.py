@@ -31,8 +31,6 @@ from anbexact.search.scoring.totals import total_score
 from anbexact.search.trees.branching import best_forest
 from anbexact.tables.table import DiscreteTable
 
-COMPILED_SHARE = 0.1
-"""Maximum share of a trial's time that the compilation of kernels may take."""
 SURE_SHARE, HOPELESS_SHARE = 1 / 3, 4.0
 """Estimated shares of the remaining time below which a search will end in time, and above which it will not."""
 
@@ -63,11 +61,7 @@ class ExactSearch:
     progress: Progress | None
 
     def pruned(self) -> Structure | None:
-        """Return the best structure by candidate lists; None if enumerating everything is expected to be better.
-
-        A trial in which the compilation of kernels took long is repeated, because it does not show how long the lists
-        take.
-        """
+        """Return the best structure by candidate lists; None if enumerating everything is expected to be better."""
         plan = self.plan
         deadline, most_sets = plan.deadline, inf
         seconds = plan.seconds / plan.threads if plan.fits and plan.has_lattice else inf
@@ -85,17 +79,15 @@ class ExactSearch:
             if not plan.fits:
                 raise
             return None
-        broken_off = otherwise and deadline.passed and not plan.deadline.passed
-        again = broken_off and deadline.compiling > COMPILED_SHARE * deadline.elapsed
         if found is None:
-            return self.pruned() if again else None
+            return None
         if plan.deadline.interrupted:
             warn("interrupted: this is the best structure found so far, with its gap")
         method = f"pruned search{self._limits}"
         structure = self._certified(found.parents, found.bound, found.sets, method, found.proof)
         proved = structure.certificate.optimal
         if not proved and otherwise and not plan.deadline.passed:
-            return self.pruned() if again else None
+            return None
         if plan.deadline.passed or not found.limit:
             method += self._ending(proved)
         if not found.limit:
