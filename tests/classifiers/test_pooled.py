@@ -526,6 +526,20 @@ class TestFit:
         np.testing.assert_allclose(found.weights, [first + again, second], atol=1e-4)
         np.testing.assert_allclose(found.biases, expected.biases, atol=1e-4)
 
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_an_automatic_member_that_cannot_predict_is_refused(self, workers, monkeypatch):
+        usual = learning.log_posteriors
+
+        def refusing(model, X, labels):
+            if isinstance(model, TANClassifier):
+                raise MemoryError("its closed network is too large")
+            return usual(model, X, labels)
+
+        monkeypatch.setattr(learning, "log_posteriors", refusing)
+        with parallel_config("threading", n_jobs=workers):
+            records = self.cross_fitted(sparing=True)
+        assert [record.outcome for record in records] == ["", "refused: its closed network is too large"]
+
     def test_automatic_members_are_learned_until_nothing_is_left_to_gain(self):
         X = pd.DataFrame({"a": list("uvw") * 2000, "b": list("xy") * 3000})
         pool = PooledClassifier().fit(X, (X["a"] == "u").rename("k"))

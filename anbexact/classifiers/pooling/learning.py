@@ -314,8 +314,13 @@ def _leave_out_same(records: Sequence[Record], folds: Sequence[Fold], labels: Se
     """Record which of the members, learned from all rows, predict them as an earlier one does."""
     earlier: list[Record] = []
     for record in records:
-        if not record.outcome and not record.repeats(earlier, folds, labels):
-            earlier.append(record)
+        if record.outcome:
+            continue
+        try:
+            if not record.repeats(earlier, folds, labels):
+                earlier.append(record)
+        except (MemoryError, ValueError) as error:
+            _refuse(record, records, error)
 
 
 def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold]) -> None:
