@@ -19,6 +19,7 @@ from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.fsanb import FSANBClassifier
 from anbexact.classifiers.kdb import KDBClassifier
+from anbexact.classifiers.kernel import KernelClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.pooled import PooledClassifier
@@ -54,6 +55,7 @@ __all__ = [
     "GBNClassifier",
     "GreedyGBNClassifier",
     "KDBClassifier",
+    "KernelClassifier",
     "LogitFANClassifier",
     "MCDAGClassifier",
     "MeasuredClassifier",

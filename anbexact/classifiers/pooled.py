@@ -76,6 +76,8 @@ FOLDS, FEWER_FOLDS = 5, 3
 MANY_ROWS, FEW_ROWS = 2_000, 100
 """Numbers of rows from which on there are fewer folds: the first if no column is cut; the second if columns are cut,
 because few automatic members then have so many parameters that they need more rows."""
+ENOUGH_HELD_OUT = 4_000
+"""Number of held-out rows that determine the weights well: members are not learned in further folds then."""
 OWN = ("class_weight", "n_jobs", "verbose")
 """Parameters of the pool itself, which do not apply to automatic members only."""
 
@@ -122,16 +124,18 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         the members that were considered, and the guide "The pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
-        than 100 if columns are cut; otherwise 3.
+        than 100 if columns are cut; otherwise 3. With many rows, members are learned in one or two of these folds
+        only: 4,000 held-out rows determine the weights well.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
         approximation. Infinity: equal weights, without folds.
     readable : bool, default False
-        Whether automatic members with hierarchical tables are left out where columns are cut. Without them, the pool
-        predicts a little worse. With them, it has more terms, from 2,000 rows on of up to five features, on the
-        intervals of all members: :meth:`to_logit` and its network can then need more memory than there is; they are
-        refused, and the message says how much they would need. Where no column is cut, this parameter makes no
-        difference.
+        Whether automatic members are left out that keep the pool from being one readable model: kernel logistic
+        regression, which is considered from 1,000 rows on; and, where columns are cut, networks with hierarchical
+        tables. Without them, the pool predicts worse. With the former, :meth:`to_logit` is refused, as the pool is no
+        sum over families of features. With the latter, it has more terms, from 2,000 rows on of up to five features,
+        on the intervals of all members: :meth:`to_logit` and its network can then need more memory than there is;
+        they are refused, and the message says how much they would need.
     soft_weight : float, default 1.0
         The share of the probabilities ``soft`` in the targets of a fit that has them, as for
         :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.
@@ -298,13 +302,12 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         self, columns: list[Column], target: Column, weights: Weights, groups: Integers | None, *, cut: bool
     ) -> list[tuple[Weights, Weights]]:
         """Return the weights of the rows that are learned from, and of those held out, in every fold."""
-        return frame_folds(columns, target, weights, self._n_folds(weights, cut=cut), groups)
-
-    def _n_folds(self, weights: Weights, *, cut: bool) -> int:
-        """Return the number of folds for rows of these weights; ``cut`` says whether columns are cut."""
         if not isinstance(self.folds, str):
-            return self.folds
-        return FOLDS if np.count_nonzero(weights) < (FEW_ROWS if cut else MANY_ROWS) else FEWER_FOLDS
+            return frame_folds(columns, target, weights, self.folds, groups)
+        n_rows = int(np.count_nonzero(weights))
+        folds = FOLDS if n_rows < (FEW_ROWS if cut else MANY_ROWS) else FEWER_FOLDS
+        parts = frame_folds(columns, target, weights, folds, groups)
+        return parts[: -(-ENOUGH_HELD_OUT * folds // n_rows)] if n_rows else parts
 
     @property
     def _seconds(self) -> float | None:

@@ -31,11 +31,14 @@ from anbexact.tables.table import Weights
 
 MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
 """Columns of ``members_``: what is known about every member that was considered."""
+FAR_BEHIND = 1.5
+"""Log loss of a member, as a multiple of the least one, from which members that extend it are left out."""
 OUT_OF_TIME = "out of time"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
 NOT_NEEDED = "not needed"
 SAME = "same as {}"
+BEHIND = "{} is far behind"
 """Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
 
 FREQUENCIES = "class frequencies"
@@ -98,6 +101,16 @@ class Record:
                 self.outcome = SAME.format(other.member.name)
                 other.copies += 1
                 return True
+        return False
+
+    def is_behind(self, others: Sequence[Record]) -> bool:
+        """Record and return whether the member extends one that is far behind the best of the earlier others."""
+        for other in others:
+            if other.member.name == self.member.extends:
+                least = min(record.log_loss for record in others)
+                if other.log_loss > FAR_BEHIND * least:
+                    self.outcome = BEHIND.format(other.member.name)
+                    return True
         return False
 
     def learn(self, fits: SharedFits, seconds: float) -> None:
@@ -234,7 +247,8 @@ def learn_members(
         Called with a phase and the finished fraction of the whole.
     sparing : bool, default False
         Whether members are left out that could hardly improve the pool: those that, learned from all rows, predict
-        them as an earlier one does, and those after a member whose total loss on the held-out rows is below `LITTLE`.
+        them as an earlier one does; those that extend one whose log loss is `FAR_BEHIND` times the least one; and
+        those after a member whose total loss on the held-out rows is below `LITTLE`.
     """
     if _on_workers(deadline):
         _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
@@ -264,6 +278,9 @@ def _learn_in_turn(
         least = sum(other.seconds for other in records if other.member.name == record.member.slower_than)
         if done and (deadline.passed or deadline.left < least):
             record.outcome = OUT_OF_TIME
+            continue
+
+        if sparing and record.is_behind(done):
             continue
 
         def tell(step: str, number: int, place: int = place, record: Record = record) -> None:
@@ -324,11 +341,13 @@ def _leave_out_same(records: Sequence[Record], folds: Sequence[Fold], labels: Se
 
 
 def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold]) -> None:
-    """Record that members after the first sufficient one are not needed, whether or not they were learned."""
-    found = False
+    """Record which members are not needed after the earlier ones, whether or not they were learned."""
+    done: list[Record] = []
     for record in records:
-        record.outcome = record.outcome or (NOT_NEEDED if found else "")
-        found = found or (not record.outcome and _sufficient(record, folds))
+        if not record.outcome and done and folds and _sufficient(done[-1], folds):
+            record.outcome = NOT_NEEDED
+        if not record.outcome and not record.is_behind(done):
+            done.append(record)
 
 
 def _on_workers(deadline: Deadline) -> bool:

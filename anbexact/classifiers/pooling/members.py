@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.frozen import FrozenEstimator
-from sklearn.preprocessing import KBinsDiscretizer
 
 from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.base import NetworkClassifier
@@ -15,13 +14,16 @@ from anbexact.classifiers.branching import TANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.exact import ANBClassifier
 from anbexact.classifiers.kdb import KDBClassifier
+from anbexact.classifiers.kernel import KernelClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.tables.cuts.rules import equal_frequency
 
 AUTO = "auto"
 """The value of a parameter that is chosen from the rows."""
-NB_SMOOTH, TAN_SMOOTH = "NB smooth", "TAN smooth"
-"""The names of the members with smooth shapes of single features, and of the pairs of a tree."""
+NB_SMOOTH, TAN_SMOOTH, KERNEL = "NB smooth", "TAN smooth", "kernel"
+"""The names of the members with smooth shapes of single features, and of the pairs of a tree; and of that with
+interactions of all orders."""
 MANY_FEATURES = 22
 """Number of features beyond which no automatic member searches its structure exactly."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
@@ -40,6 +42,9 @@ below which all of them then have a single strength."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
+ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 1_000, 200_000
+"""Number of rows from which on kernel logistic regression is a member, as interactions of all orders need rows; and
+number of rows times classes beyond which it would take too long."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +52,15 @@ class Member:
     """An unfitted estimator and its name.
 
     ``slower_than`` is the name of a member that takes less time on large tables, if there is one: where that took
-    longer than the time that is left, this one is not begun.
+    longer than the time that is left, this one is not begun. ``extends`` is the name of a member of the same kind
+    with fewer interactions, if there is one: where that is far behind another member, an automatic pool leaves this
+    one out.
     """
 
     name: str
     estimator: DiscreteClassifier
     slower_than: str | None = None
-
-
-def equal_frequency(intervals: int) -> KBinsDiscretizer:
-    """Return the rule that cuts a column into intervals of about equal weight."""
-    return KBinsDiscretizer(
-        intervals, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
-    )
+    extends: str | None = None
 
 
 def automatic_members(
@@ -80,7 +81,8 @@ def automatic_members(
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also
     refitted without smooth shapes, and as they are learned; and, with enough rows, kDB with four and five parents.
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
-    features. The guide "The pool" explains the choice.
+    features. With enough rows, but not too many rows and classes, kernel logistic regression is added. The guide "The
+    pool" explains the choice.
 
     Parameters
     ----------
@@ -91,20 +93,34 @@ def automatic_members(
     cut : bool
         Whether there are columns to cut.
     readable : bool
-        Whether the kDB with hierarchical tables are left out where columns are cut.
+        Whether kernel logistic regression and, where columns are cut, the kDB with hierarchical tables are left out.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
     size = n_features * n_classes * INTERVALS
     exact = n_features <= MANY_FEATURES
+    kinds = _Kinds(
+        exact=exact,
+        smooth=size <= MANY_UNKNOWNS and (exact or not cut),
+        smooth_tan=size <= MOST_UNKNOWNS,
+        kernel=not readable and n_rows >= ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
+        hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
+        four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
+    )
     if cut:
-        varied = isinstance(rule, str) and rule == AUTO
-        hierarchical = varied and not readable
-        return _of_cut_columns(
-            given, rule, exact=exact, size=size, varied=varied, n_rows=n_rows, hierarchical=hierarchical
-        )
-    given["discretizer"] = rule
-    return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, n_rows=n_rows)
+        return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
+    return _of_states({**given, "discretizer": rule}, kinds)
+
+
+class _Kinds(NamedTuple):
+    """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on."""
+
+    exact: bool
+    smooth: bool
+    smooth_tan: bool
+    kernel: bool
+    hierarchical: bool
+    four_parents: bool
 
 
 def members_in_time(
@@ -165,47 +181,50 @@ def _of_one_strength(name: str, network: NetworkClassifier, intervals: int = FEW
     return Member(f"{name} smooth, one strength", AdditiveClassifier(network, smooth="cv", intervals=intervals))
 
 
-def _of_cut_columns(
-    given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool, n_rows: int, hierarchical: bool
-) -> list[Member]:
+def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: bool) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
-    smooth = exact and size <= MANY_UNKNOWNS
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
-    if size <= MOST_UNKNOWNS:
+    if kinds.smooth_tan:
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
-    if smooth:
-        members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
+    if kinds.kernel:
+        members.append(Member(KERNEL, KernelClassifier(discretizer=rule, **given)))
+    if kinds.smooth:
+        network = ANBClassifier(discretizer=rule, **given)
+        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=TAN_SMOOTH))
     members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
-    if hierarchical and n_rows >= ROWS_FOR_HIERARCHICAL:
-        network = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
-        members.append(Member("kDB hierarchical, equal width", network))
-    if hierarchical and n_rows >= ROWS_FOR_FOUR_PARENTS:
-        network = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
-        members.append(Member("kDB hierarchical, 4 parents", network))
-    if exact:
+    if kinds.hierarchical and varied:
+        two = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
+        members.append(Member("kDB hierarchical, equal width", two))
+        if kinds.four_parents:
+            four = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
+            members.append(Member("kDB hierarchical, 4 parents", four))
+    if kinds.exact:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
-    if smooth and varied:
-        members.append(_on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given))))
+    if kinds.smooth and varied:
+        on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
+        members.append(replace(on_five, extends=TAN_SMOOTH))
     return members
 
 
-def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int) -> list[Member]:
+def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     """Return the members for a table without columns that are cut."""
     networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
-    if exact:
+    if kinds.exact:
         networks["ANB"] = ANBClassifier(**given)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
-    if smooth:
+    if kinds.smooth:
         members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
     members += [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
-    if n_rows >= ROWS_FOR_FOUR_PARENTS:
+    if kinds.four_parents:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
-    if n_rows >= ROWS_FOR_HIERARCHICAL:
+    if kinds.hierarchical:
         hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
         members.append(Member("kDB hierarchical, 5 parents", hierarchical))
+    if kinds.kernel:
+        members.append(Member(KERNEL, KernelClassifier(**given)))
     return members
 
 

@@ -24,9 +24,10 @@ N_BINS = 5
 """Intervals of the equal-frequency and equal-width rules."""
 
 
-def _equal_frequency() -> KBinsDiscretizer:
+def equal_frequency(intervals: int = N_BINS) -> KBinsDiscretizer:
+    """Return the rule that cuts a column into intervals of about equal weight."""
     return KBinsDiscretizer(
-        N_BINS, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
+        intervals, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
     )
 
 
@@ -50,7 +51,7 @@ RULES: dict[str, Callable[[], Any]] = {
     "median": MedianDiscretizer,
     "mdlp": MDLPDiscretizer,
     "modl": MODLDiscretizer,
-    "equal_frequency": _equal_frequency,
+    "equal_frequency": equal_frequency,
     "equal_width": _equal_width,
 }
 """The rules by name."""

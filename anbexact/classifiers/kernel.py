@@ -1,0 +1,153 @@
+"""Kernel logistic regression: a classifier with interactions of all orders."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, cast
+
+from sklearn.base import clone
+
+from anbexact._runtime.deadline import Deadline, check_limit
+from anbexact._runtime.warn import warn
+from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, warn_if_worse
+from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
+from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
+from anbexact.classifiers.registry import register_classifier
+from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.models.kernel.fit import PRECISIONS, RATES, learn_kernel
+from anbexact.models.kernel.model import KernelModel
+from anbexact.tables.cuts.rules import equal_frequency
+from anbexact.tables.training import TrainingColumns
+
+AUTO = "auto"
+INTERVALS = 64
+"""Number of intervals of a column that is cut according to ``discretizer="auto"``."""
+
+
+@parameter_group
+class KernelParameters(TimeLimitParameters, TableParameters):
+    """How similar rows are, how strong the prior is, and how many points there are."""
+
+    rate: float | str = AUTO
+    l2: float | str = AUTO
+    points: int = 1000
+
+
+@register_classifier("kernel", "kernel logistic regression")
+class KernelClassifier(KernelParameters, TableClassifier):
+    """Kernel logistic regression: log odds with interactions of all orders.
+
+    ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant`` with ``k(x, z) = Π_j exp(-θ d_j(x_j, z_j))``, where the
+    points z_i are training rows, and d_j is a distance of states: twice the difference of their mid-ranks for
+    intervals and numbers, and 1 for any two other states. The coefficients are the mode of the posterior if the log
+    odds of every class are a Gaussian process with covariance ``(1 + k(x, x')) / λ``. In numeric columns, its paths
+    are penalised for their first differences, as smooth shapes are; as k is a product over the features, there are
+    main effects and interactions of all orders, and θ determines how much weight the higher ones have.
+
+    Where the class depends on many features at once and rows are sufficient, this predicts much better than any
+    network; where main effects and a few pairs suffice, it predicts worse. There is no structure, so predictions
+    cannot be explained family by family, and the model cannot be converted into a network. Its files contain
+    training rows, as states.
+
+    Parameters
+    ----------
+    discretizer : "auto", name, None or transformer
+        As in :class:`~anbexact.NetworkClassifier`, but ``"auto"`` stands for 64 intervals of equal frequency.
+    rate : float or "auto", default "auto"
+        θ, above 0. ``"auto"`` chooses it from the powers of 2 from 1/4 to 16, divided by the number of features with
+        two states or more, by threefold cross-validation (:func:`~anbexact.models.kernel.fit.choose_kernel`).
+    l2 : float or "auto", default "auto"
+        λ, above 0. ``"auto"`` chooses it likewise from the powers of 10 from 0.0001 to 1.
+    points : int, default 1000
+        Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
+        in the same way. With more than 50,000 distinct rows, there are fewer, so that 50 million correlations fit
+        into memory.
+    time_limit : float, optional
+        Time limit in seconds. When it runs out, the best coefficients found so far are used, with a warning.
+
+    The other parameters are those of :class:`~anbexact.NetworkClassifier`.
+
+    Attributes
+    ----------
+    rate_, l2_ : float
+        θ and λ.
+
+    ``classes_``, ``vocabulary_``, ``cut_points_``, ``n_features_in_`` and ``feature_names_in_`` are those of
+    :class:`~anbexact.NetworkClassifier`.
+
+    References
+    ----------
+    Zhu and Hastie, *Kernel logistic regression and the import vector machine*, Journal of Computational and Graphical
+    Statistics 14 (2005); Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), section 3.5 (the
+    mode) and section 4.2 (the covariance of Ornstein and Uhlenbeck, whose first differences are penalised).
+
+    Examples
+    --------
+    >>> from anbexact import NaiveBayesClassifier
+    >>> from anbexact.classifiers import KernelClassifier
+    >>> from anbexact.datasets import load_tic_tac_toe
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = load_tic_tac_toe()
+    >>> for model in (NaiveBayesClassifier(), KernelClassifier()):
+    ...     print(round(cross_val_score(model, X, y, scoring="neg_log_loss").mean(), 2))
+    -0.55
+    -0.03
+    """
+
+    model_: KernelModel
+    model_type = KernelModel
+    _in_time: bool = True
+
+    def check_parameters(self) -> None:
+        """Refuse invalid parameters."""
+        super().check_parameters()
+        for name, value in (("rate", self.rate), ("l2", self.l2)):
+            if not _is_auto(value) and not (_is_number(value) and 0 < float(value) < float("inf")):
+                raise ValueError(f"{name} must be 'auto' or a finite number above 0, not {value!r}")
+        points: Any = self.points
+        if isinstance(points, bool) or not isinstance(points, Integral) or points < 1:
+            raise ValueError(f"points must be a whole number, 1 or more, not {points!r}")
+        check_limit("time_limit", self.time_limit)
+
+    def _learn_model(self, read: TrainingColumns) -> KernelModel:
+        deadline = Deadline(self.time_limit)
+        table, cut_points = read.discretised(
+            equal_frequency(INTERVALS) if _is_auto(self.discretizer) else self.discretizer
+        )
+        n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
+        rates = [rate / n_features for rate in RATES] if _is_auto(self.rate) else [float(self.rate)]
+        precisions = list(PRECISIONS) if _is_auto(self.l2) else [float(self.l2)]
+        model, chosen, self._in_time = learn_kernel(
+            table, cut_points, rates, precisions, int(self.points), deadline, self.progress()
+        )
+        if len(table.weights) >= LEAST_ROWS_COMPARED:
+            few = f"{len(table.weights):,} distinct rows may be too few for {n_features:,} features"
+            warn_if_worse(chosen.log_loss, chosen.of_frequencies, few)
+        if not self._in_time:
+            warn(f"time_limit={self.time_limit!r} ended the fit: the best coefficients found so far are used")
+        return model
+
+    @property
+    def rate_(self) -> float:
+        """θ."""
+        return self.model_.rate
+
+    @property
+    def l2_(self) -> float:
+        """λ."""
+        return self.model_.l2
+
+    def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
+        return cast(DiscreteClassifier, clone(self).set_params(rate=self.rate_, l2=self.l2_))
+
+    def _ended_by(self, seconds: float) -> bool:
+        own = float("inf") if self.time_limit is None else self.time_limit
+        return seconds < own and not self._in_time
+
+
+def _is_auto(value: object) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

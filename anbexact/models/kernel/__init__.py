@@ -1,0 +1,1 @@
+"""Kernel logistic regression: log odds with interactions of all orders."""

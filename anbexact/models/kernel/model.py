@@ -1,0 +1,143 @@
+"""Kernel logistic regression as a value: its posterior, and its form in files."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.by_fields import ByFields
+from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, whole
+from anbexact._runtime.tasks import run_on_rows
+from anbexact.models.kernel.distances import StateDistances, correlations
+from anbexact.models.model import Model
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+CELLS_AT_ONCE = 1 << 20
+"""Maximum number of correlations between rows and points that are computed at once."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelModel(ByFields, Model):
+    """Log odds with interactions of all orders: ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant``.
+
+    ``k(x, z) = Π_j exp(-θ d_j(x_j, z_j))`` for the distances d_j of :class:`~.distances.StateDistances`. For a
+    missing cell, the factor of its feature is replaced by its mean over the training rows: the log odds are those
+    that are expected if the cell is independent of the others.
+
+    Attributes
+    ----------
+    distances : tuple of StateDistances
+        Those of every feature.
+    points : (features, points) int16
+        The rows z_i, as codes of states.
+    coefficients : (points, classes) float64
+        a_ic, in nats.
+    biases : (classes,) float64
+        b_c, in nats.
+    rate : float
+        θ, above 0.
+    l2 : float
+        Precision of the prior under which the coefficients were fitted.
+
+    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.
+    """
+
+    vocabulary: Vocabulary
+    cut_points: Mapping[Hashable, Cuts]
+    distances: tuple[StateDistances, ...]
+    points: CodeArray
+    coefficients: Floats
+    biases: Floats
+    rate: float
+    l2: float
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of points plus 1, times the number of classes minus 1."""
+        return (len(self.coefficients) + 1) * (len(self.biases) - 1)
+
+    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
+        """Return ln P(c | observed cells), shape (rows, classes); see :meth:`Model.log_posterior`."""
+        out = np.empty((codes.shape[1], len(self.biases)))
+
+        def work(start: int, stop: int) -> None:
+            own = correlations(codes[:, start:stop], self.points, self.distances, self.rate)
+            out[start:stop] = log_softmax(self.biases + own @ self.coefficients, axis=1)
+
+        run_on_rows(work, len(out), max(1, CELLS_AT_ONCE // max(len(self.coefficients), 1)), n_jobs)
+        return out
+
+    def facts(self) -> dict[str, Any]:
+        """Return the rate, the precision of the prior and the number of points."""
+        return {**super().facts(), "rate": self.rate, "l2": self.l2, "points": len(self.coefficients)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the distances of states, the points and the coefficients."""
+        return {
+            "states": [
+                {
+                    "places": [None if np.isnan(place) else place for place in own.places.tolist()],
+                    "shares": own.shares.tolist(),
+                }
+                for own in self.distances
+            ],
+            "points": self.points.T.tolist(),
+            "coefficients": self.coefficients.tolist(),
+            "biases": self.biases.tolist(),
+            "rate": self.rate,
+            "l2": self.l2,
+        }
+
+    @classmethod
+    def from_dict(
+        cls,
+        described: Mapping[str, Any],
+        vocabulary: Vocabulary,
+        cut_points: Mapping[Hashable, Cuts],
+        estimator: Any,  # noqa: ARG003  # used by other models
+    ) -> KernelModel:
+        """Return the model that :meth:`to_dict` described; see :meth:`Model.from_dict`."""
+        features = vocabulary.features
+        with reading("states"):
+            distances = tuple(
+                _read_distances(mapped(own), vocabulary.arity(name))
+                for name, own in zip(features, listed(described["states"], len(features)), strict=True)
+            )
+        with reading("points"):
+            most = [vocabulary.arity(name) - 1 for name in features]
+            rows = [listed(row, len(features)) for row in listed(described["points"])]
+            points = [[whole(code, 0, top) for code, top in zip(row, most, strict=True)] for row in rows]
+        n_classes = len(vocabulary.classes)
+        with reading("coefficients"):
+            given = listed(described["coefficients"], len(points))
+            coefficients = [numbers(listed(own, n_classes)) for own in given]
+        with reading("biases"):
+            biases = numbers(listed(described["biases"], n_classes))
+        with reading("rate and l2"):
+            rate, l2 = number(described["rate"], above=0), number(described["l2"], above=0)
+        return cls(
+            vocabulary=vocabulary,
+            cut_points=cut_points,
+            distances=distances,
+            points=np.array(points, dtype=np.int16).reshape(-1, len(features)).T,
+            coefficients=np.array(coefficients, dtype=np.float64).reshape(-1, n_classes),
+            biases=biases,
+            rate=rate,
+            l2=l2,
+        )
+
+
+def _read_distances(described: Mapping[str, Any], n_states: int) -> StateDistances:
+    places = listed(described["places"], n_states)
+    shares = numbers(listed(described["shares"], n_states))
+    if (shares < 0).any() or abs(float(shares.sum()) - 1) > 1e-6:
+        raise ValueError("the shares of the states must be 0 or more and add up to 1")
+    return StateDistances(
+        np.array([np.nan if place is None else number(place, least=0) for place in places], dtype=np.float64), shares
+    )
