@@ -179,9 +179,9 @@ class TestFit:
         PooledClassifier([NaiveBayesClassifier(ess=1.0)], folds=folds).fit(X, y, weights)
         assert asked == [learned]
 
-    @pytest.mark.parametrize(("rows", "folds", "learned"), [(600, "auto", 3), (601, "auto", 2), (601, 4, 4)])
+    @pytest.mark.parametrize(("rows", "folds", "learned"), [(599, "auto", 3), (600, "auto", 2), (600, 4, 4)])
     def test_enough_held_out_rows_need_no_further_fold(self, rows, folds, learned, monkeypatch):
-        monkeypatch.setattr(pooled, "ENOUGH_HELD_OUT", 401)
+        monkeypatch.setattr(pooled, "ENOUGH_HELD_OUT", 400)
         monkeypatch.setattr(pooled, "MANY_ROWS", 500)
         X, y = load_monks(1)
         kept = np.arange(rows) % len(y)
