@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.models.kernel.fit import PRECISIONS, RATES, learn_kernel
+from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, learn_kernel
 from anbexact.models.kernel.model import KernelModel
 from anbexact.tables.cuts.rules import equal_frequency
 from anbexact.tables.training import TrainingColumns
@@ -30,6 +31,7 @@ class KernelParameters(TimeLimitParameters, TableParameters):
 
     rate: float | str = AUTO
     l2: float | str = AUTO
+    relevance: float | str = AUTO
     points: int = 1000
 
 
@@ -39,10 +41,11 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant`` with ``k(x, z) = Π_j exp(-θ d_j(x_j, z_j))``, where the
     points z_i are training rows, and d_j is a distance of states: twice the difference of their mid-ranks for
-    intervals and numbers, and 1 for any two other states. The coefficients are the mode of the posterior if the log
-    odds of every class are a Gaussian process with covariance ``(1 + k(x, x')) / λ``. In numeric columns, its paths
-    are penalised for their first differences, as smooth shapes are; as k is a product over the features, there are
-    main effects and interactions of all orders, and θ determines how much weight the higher ones have.
+    intervals and numbers, and 1 for any two other states, times the relevance of the feature. The coefficients are
+    the mode of the posterior if the log odds of every class are a Gaussian process with covariance
+    ``(1 + k(x, x')) / λ``. In numeric columns, its paths are penalised for their first differences, as smooth shapes
+    are. As k is a product over the features, there are main effects and interactions of all orders, and θ determines
+    how much weight the higher ones have.
 
     Where the class depends on many features at once and rows are sufficient, this predicts much better than any
     network; where main effects and a few pairs suffice, it predicts worse. There is no structure, so predictions
@@ -58,6 +61,10 @@ class KernelClassifier(KernelParameters, TableClassifier):
         two states or more, by threefold cross-validation (:func:`~anbexact.models.kernel.fit.choose_kernel`).
     l2 : float or "auto", default "auto"
         λ, above 0. ``"auto"`` chooses it likewise from the powers of 10 from 0.0001 to 1.
+    relevance : float or "auto", default "auto"
+        The exponent r, 0 or more: the relevance of a feature is 1 on average and proportional to
+        ``(I_j + max I / 20)^r``, where I_j is its mutual information with the class. ``"auto"`` chooses it likewise
+        from 0, 1/2 and 1.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way. With more than 50,000 distinct rows, there are fewer, so that 50 million correlations fit
@@ -69,8 +76,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     Attributes
     ----------
-    rate_, l2_ : float
-        θ and λ.
+    rate_, l2_, relevance_ : float
+        θ, λ and r.
 
     ``classes_``, ``vocabulary_``, ``cut_points_``, ``n_features_in_`` and ``feature_names_in_`` are those of
     :class:`~anbexact.NetworkClassifier`.
@@ -102,8 +109,10 @@ class KernelClassifier(KernelParameters, TableClassifier):
         """Refuse invalid parameters."""
         super().check_parameters()
         for name, value in (("rate", self.rate), ("l2", self.l2)):
-            if not _is_auto(value) and not (_is_number(value) and 0 < float(value) < float("inf")):
+            if not _is_auto(value) and not (_is_number(value) and 0 < float(value) < inf):
                 raise ValueError(f"{name} must be 'auto' or a finite number above 0, not {value!r}")
+        if not _is_auto(self.relevance) and not (_is_number(self.relevance) and 0 <= float(self.relevance) < inf):
+            raise ValueError(f"relevance must be 'auto' or a finite number, 0 or more, not {self.relevance!r}")
         points: Any = self.points
         if isinstance(points, bool) or not isinstance(points, Integral) or points < 1:
             raise ValueError(f"points must be a whole number, 1 or more, not {points!r}")
@@ -115,10 +124,11 @@ class KernelClassifier(KernelParameters, TableClassifier):
             equal_frequency(INTERVALS) if _is_auto(self.discretizer) else self.discretizer
         )
         n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
-        rates = [rate / n_features for rate in RATES] if _is_auto(self.rate) else [float(self.rate)]
-        precisions = list(PRECISIONS) if _is_auto(self.l2) else [float(self.l2)]
+        given = self.rate, self.l2, self.relevance
+        automatic = [rate / n_features for rate in RATES], PRECISIONS, RELEVANCES
+        values = [own if _is_auto(value) else [float(value)] for value, own in zip(given, automatic, strict=True)]
         model, chosen, self._in_time = learn_kernel(
-            table, cut_points, rates, precisions, int(self.points), deadline, self.progress()
+            table, cut_points, values, int(self.points), deadline, self.progress()
         )
         if len(table.weights) >= LEAST_ROWS_COMPARED:
             few = f"{len(table.weights):,} distinct rows may be too few for {n_features:,} features"
@@ -137,11 +147,18 @@ class KernelClassifier(KernelParameters, TableClassifier):
         """λ."""
         return self.model_.l2
 
+    @property
+    def relevance_(self) -> float:
+        """r, the exponent of the relevance of features."""
+        return self.model_.relevance
+
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
-        return cast(DiscreteClassifier, clone(self).set_params(rate=self.rate_, l2=self.l2_))
+        return cast(
+            DiscreteClassifier, clone(self).set_params(rate=self.rate_, l2=self.l2_, relevance=self.relevance_)
+        )
 
     def _ended_by(self, seconds: float) -> bool:
-        own = float("inf") if self.time_limit is None else self.time_limit
+        own = inf if self.time_limit is None else self.time_limit
         return seconds < own and not self._in_time
 
 

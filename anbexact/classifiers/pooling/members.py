@@ -42,7 +42,7 @@ below which all of them then have a single strength."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
-ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 1_000, 200_000
+ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 200_000
 """Number of rows from which on kernel logistic regression is a member, as interactions of all orders need rows; and
 number of rows times classes beyond which it would take too long."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import rel_entr
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.by_fields import ByFields
@@ -15,14 +16,19 @@ from anbexact.tables.cuts import Cuts
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
+GROUPS = 8
+"""Number of groups of ordered states, from which the information of a feature is estimated."""
+LEAST = 0.05
+"""Relevance of a feature without information, relative to that of the most informative one, at exponent 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class StateDistances(ByFields):
     """The distances between the states of a feature.
 
-    Two states that follow an order have the distance ``2 |p - q|``, where p and q are their mid-ranks: the share of
-    the training rows in lower states, plus half the share of their own. Two randomly drawn rows then have a mean
-    distance of at most 2/3. Any two other states have the distance 1.
+    Two states that follow an order have the distance ``2 r |p - q|``, where p and q are their mid-ranks: the share of
+    the training rows in lower states, plus half the share of their own. For r = 1, two randomly drawn rows then have
+    a mean distance of at most 2/3. Any two other states have the distance r.
 
     Attributes
     ----------
@@ -30,10 +36,13 @@ class StateDistances(ByFields):
         The mid-rank of every state, from 0 to 1; NaN if it is in no order.
     shares : (states,) float64
         The share of every state in the training rows; they add up to 1.
+    relevance : float, default 1.0
+        r, 0 or more.
     """
 
     places: Floats
     shares: Floats
+    relevance: float = 1.0
 
     @cached_property
     def table(self) -> Floats:
@@ -41,7 +50,7 @@ class StateDistances(ByFields):
         found = 2 * np.abs(self.places[:, None] - self.places)
         found[np.isnan(found)] = 1.0
         np.fill_diagonal(found, 0.0)
-        return found
+        return self.relevance * found
 
     def log_correlations(self, states: CodeArray, rate: float) -> Floats:
         """Return the logs of ``exp(-rate × distance)`` between states, shape (states + 1, given states).
@@ -53,7 +62,7 @@ class StateDistances(ByFields):
 
 
 def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> tuple[StateDistances, ...]:
-    """Return the distances between the states of every feature of a table.
+    """Return the distances between the states of every feature of a table, all of relevance 1.
 
     States follow an order if they are intervals or numbers; the state of missing cells, if there is one, does not.
     """
@@ -69,6 +78,53 @@ def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> t
             places[: len(ordered)] = np.cumsum(ordered) - ordered / 2
         found.append(StateDistances(places, shares))
     return tuple(found)
+
+
+def information(table: DiscreteTable, distances: Sequence[StateDistances]) -> Floats:
+    """Return estimates of the mutual information of every feature and the class, (features,), in nats, 0 or more.
+
+    States that follow an order are merged into up to `GROUPS` groups by their mid-ranks. The expected value of the
+    estimate without any dependence, (k - 1) (s - 1) / 2N for k groups, s classes and rows of total weight N, is
+    subtracted (Miller 1955).
+    """
+    class_name = table.vocabulary.class_name
+    labels, n_classes = table.column(class_name), table.vocabulary.arity(class_name)
+    found = []
+    for name, own in zip(table.vocabulary.features, distances, strict=True):
+        in_order = ~np.isnan(own.places)
+        groups = GROUPS + np.arange(len(own.places))
+        groups[in_order] = np.minimum(own.places[in_order] * GROUPS, GROUPS - 1).astype(np.int64)
+        _, groups = np.unique(groups, return_inverse=True)
+        joint = np.zeros((int(groups.max()) + 1, n_classes))
+        np.add.at(joint, (groups[table.column(name)], labels), table.weights)
+        total, rows = float(joint.sum()), joint.sum(axis=1)
+        expected = np.outer(rows, joint.sum(axis=0)) / total
+        value = float(rel_entr(joint, expected).sum()) / total
+        found.append(value - (np.count_nonzero(rows) - 1) * (n_classes - 1) / (2 * total))
+    return np.maximum(found, 0.0)
+
+
+def with_relevance(
+    distances: Sequence[StateDistances], informations: Floats, exponent: float
+) -> tuple[StateDistances, ...]:
+    """Return distances in which features that say more about the class count more.
+
+    The relevance of feature j is proportional to ``(I_j + max I / 20)`` to the power of the exponent, and has the
+    mean 1 over the features with two states or more. If no feature has any information I, all have relevance 1.
+
+    Parameters
+    ----------
+    distances : sequence of StateDistances
+    informations : (features,) float64
+        See :func:`information`.
+    exponent : float
+        0 or more; with 0, all features have relevance 1.
+    """
+    varied = np.array([len(own.shares) > 1 for own in distances])
+    most = float(informations.max(initial=0.0))
+    raw = (informations / most + LEAST) ** exponent if most > 0 else np.ones(len(distances))
+    relevances = raw / raw[varied].mean() if varied.any() else raw
+    return tuple(replace(own, relevance=float(r)) for own, r in zip(distances, relevances, strict=True))
 
 
 def log_correlations(codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float) -> Floats:

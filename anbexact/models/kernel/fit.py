@@ -1,10 +1,12 @@
-"""How kernel logistic regression is fitted, and how its rate and the precision of its prior are chosen."""
+"""How kernel logistic regression is fitted, and how its rate, its prior and the relevance of features are chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -15,7 +17,13 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import one_blas_thread
-from anbexact.models.kernel.distances import StateDistances, correlations, distances_of, log_correlations
+from anbexact.models.kernel.distances import (
+    correlations,
+    distances_of,
+    information,
+    log_correlations,
+    with_relevance,
+)
 from anbexact.models.kernel.model import KernelModel
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
@@ -26,8 +34,12 @@ RATES = tuple(2.0**k for k in range(-2, 5))
 """The rates to choose from, times the number of features with two states or more."""
 PRECISIONS = tuple(10.0**k for k in range(-4, 1))
 """The precisions of the prior to choose from."""
-FIRST = 3, 3
-"""Where the search for both begins."""
+RELEVANCES = 0.0, 0.5, 1.0
+"""The exponents of relevance to choose from."""
+FIRST = 3, 3, 1
+"""Where the search for rate, precision and exponent begins."""
+ORDER = 1, 2, 0
+"""The order in which it changes them."""
 FOLDS, ROWS_TO_PREDICT = 3, 800
 """Number of folds for this search, and number of distinct held-out rows with which it needs no further fold."""
 ROWS_TO_CHOOSE = 1_000
@@ -79,33 +91,52 @@ class _Rows:
         return np.asarray(np.log(found / found.sum()))
 
 
-@dataclass(frozen=True)
-class KernelChoice:
-    """The rate and the precision that were chosen.
+class KernelSetting(NamedTuple):
+    """What the coefficients are fitted under.
 
     Attributes
     ----------
-    rate, l2 : float
-    log_loss, of_frequencies : float
-        Log loss on the rows held out, with this choice and of the class frequencies; nats per row. NaN if nothing
-        was held out.
+    rate : float
+        θ, above 0.
+    l2 : float
+        λ, above 0.
+    relevance : float
+        The exponent of :func:`~.distances.with_relevance`, 0 or more.
     """
 
     rate: float
     l2: float
+    relevance: float
+
+
+class KernelChoice(NamedTuple):
+    """A setting that was chosen.
+
+    Attributes
+    ----------
+    setting : KernelSetting
+    log_loss, of_frequencies : float
+        Log loss on the rows held out, with this setting and of the class frequencies; nats per row. NaN if nothing
+        was held out.
+    """
+
+    setting: KernelSetting
     log_loss: float = float("nan")
     of_frequencies: float = float("nan")
 
 
 class _Fold:
-    """A fold: rows to learn from, and rows to predict."""
+    """A fold: rows to learn from, and rows to predict, some of those of two tables."""
 
-    def __init__(self, left: _Rows, held: _Rows, distances: Sequence[StateDistances]) -> None:
-        self._left, self._held = left, held
-        self._between = log_correlations(left.codes, left.codes, distances, 1.0)
-        self._to_held = log_correlations(held.codes, left.codes, distances, 1.0)
-        self._bases: dict[float, tuple[Floats, Floats]] = {}
-        self._starts: dict[float, Floats] = {}
+    def __init__(
+        self, left: DiscreteTable, held: DiscreteTable, cut_points: dict[Hashable, Cuts], rng: np.random.Generator
+    ) -> None:
+        self._left, self._held = (_Rows.of(part).some(ROWS_TO_CHOOSE, rng) for part in (left, held))
+        self._distances = distances_of(left, cut_points)
+        self._informations = information(left, self._distances)
+        self._logs: dict[float, tuple[Floats, Floats]] = {}
+        self._bases: dict[tuple[float, float], tuple[Floats, Floats]] = {}
+        self._starts: dict[tuple[float, float], Floats] = {}
 
     @property
     def n_held(self) -> int:
@@ -122,83 +153,91 @@ class _Fold:
         """The total loss of the class frequencies, in nats."""
         return -float(self._held.weights.sum(axis=0) @ self._left.biases)
 
-    def loss(self, rate: float, l2: float, deadline: Deadline) -> float:
+    def loss(self, setting: KernelSetting, deadline: Deadline) -> float:
         """Return the total loss on the rows to predict, in nats."""
-        if rate not in self._bases:
-            root = _root(np.exp(rate * self._between))
-            back = solve_triangular(root, np.exp(rate * self._to_held).T, lower=True).T
-            self._bases[rate] = root, back
-        basis, back = self._bases[rate]
-        found = _fitted(basis, self._left, l2, deadline, self._starts.get(rate), SETTLED)
-        self._starts[rate] = found
-        logs = log_softmax(self._left.biases + found[-1] + back @ found[:-1], axis=1)
+        rate, l2, relevance = setting
+        if (rate, relevance) not in self._bases:
+            if relevance not in self._logs:
+                own = with_relevance(self._distances, self._informations, relevance)
+                of_both = (
+                    log_correlations(rows.codes, self._left.codes, own, 1.0) for rows in (self._left, self._held)
+                )
+                self._logs[relevance] = next(of_both), next(of_both)
+            between, to_held = self._logs[relevance]
+            root = _root(np.exp(rate * between))
+            self._bases[rate, relevance] = root, solve_triangular(root, np.exp(rate * to_held).T, lower=True).T
+        basis, of_held = self._bases[rate, relevance]
+        found = _fitted(basis, self._left, l2, deadline, self._starts.get((rate, relevance)), SETTLED)
+        self._starts[rate, relevance] = found
+        logs = log_softmax(self._left.biases + found[-1] + of_held @ found[:-1], axis=1)
         return -float((self._held.weights * logs).sum())
 
 
 def choose_kernel(
     table: DiscreteTable,
-    distances: Sequence[StateDistances],
-    rates: Sequence[float],
-    precisions: Sequence[float],
+    cut_points: dict[Hashable, Cuts],
+    values: Sequence[Sequence[float]],
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> KernelChoice:
-    """Return the rate and the precision with the least log loss in cross-validation.
+    """Return the setting with the least log loss in cross-validation.
 
-    The search begins at the values of `FIRST`, and goes on to the best of the neighbouring pairs of values as long
-    as it is better. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_CHOOSE` distinct rows, and
-    predicts as many of the others.
+    The search begins at the values of `FIRST` and changes one of the three at a time, in the order of `ORDER`, to
+    neighbouring values as long as these are better; it ends when none of them is. In up to `FOLDS` folds, the model
+    is learned from at most `ROWS_TO_CHOOSE` distinct rows, and predicts as many of the others.
 
     Parameters
     ----------
     table : DiscreteTable
         The training rows; if they are in groups, these are held out as a whole.
-    distances : sequence of StateDistances
-    rates, precisions : sequence of float
-        The values to choose from, in ascending order. With one of each, nothing is held out.
+    cut_points : dict
+        Of the columns that are cut.
+    values : sequence of three sequences of float
+        The rates, precisions and exponents to choose from, each in ascending order. With one of each, nothing is held
+        out.
     deadline : Deadline
         The time by which the search must end.
     progress : callable, optional
     """
-    place = min(FIRST[0], len(rates) - 1), min(FIRST[1], len(precisions) - 1)
-    if len(rates) == len(precisions) == 1:
-        return KernelChoice(rates[0], precisions[0])
-    rng = np.random.default_rng(SEED)
+    place = tuple(min(first, len(own) - 1) for first, own in zip(FIRST, values, strict=True))
+
+    def at(place: tuple[int, ...]) -> KernelSetting:
+        return KernelSetting(*(own[k] for own, k in zip(values, place, strict=True)))
+
+    n_settings = prod(map(len, values))
     folds: list[_Fold] = []
-    for left, held in split_table(table, FOLDS):
-        if sum(fold.n_held for fold in folds) >= ROWS_TO_PREDICT:
-            break
-        some = (_Rows.of(part).some(ROWS_TO_CHOOSE, rng) for part in (left, held))
-        folds.append(_Fold(*some, distances))
+    rng = np.random.default_rng(SEED)
+    for left, held in split_table(table, FOLDS) if n_settings > 1 else ():
+        if sum(fold.n_held for fold in folds) < ROWS_TO_PREDICT:
+            folds.append(_Fold(left, held, cut_points, rng))
     if not folds:
-        return KernelChoice(rates[place[0]], precisions[place[1]])
-    weight, known = sum(fold.weight for fold in folds), {}
+        return KernelChoice(at(place))
+    weight = sum(fold.weight for fold in folds)
+    known: dict[tuple[int, ...], float] = {}
 
-    def loss_at(i: int, j: int) -> float:
-        if (i, j) not in known:
-            known[i, j] = sum(fold.loss(rates[i], precisions[j], deadline) for fold in folds) / weight
+    def loss_at(place: tuple[int, ...]) -> float:
+        if place not in known:
+            known[place] = sum(fold.loss(at(place), deadline) for fold in folds) / weight
             if progress is not None:
-                progress("rate and precision", len(known) / (len(rates) * len(precisions)))
-        return known[i, j]
+                progress("rate, precision and relevance", len(known) / n_settings)
+        return known[place]
 
-    best = loss_at(*place)
-    while not deadline.passed:
-        i, j = place
-        for near in ((i, j - 1), (i, j + 1), (i - 1, j), (i + 1, j)):
-            inside = 0 <= near[0] < len(rates) and 0 <= near[1] < len(precisions)
-            if inside and not deadline.passed and loss_at(*near) < best:
-                best, place = known[near], near
-        if place == (i, j):
-            break
+    least, ended = loss_at(place), None
+    while place != ended and not deadline.passed:
+        ended = place
+        for axis, step in product(ORDER, (-1, 1)):
+            near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
+            while 0 <= near[axis] < len(values[axis]) and not deadline.passed and loss_at(near) < least:
+                least, place = loss_at(near), near
+                near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
     of_frequencies = sum(fold.loss_of_frequencies for fold in folds) / weight
-    return KernelChoice(rates[place[0]], precisions[place[1]], best, of_frequencies)
+    return KernelChoice(at(place), least, of_frequencies)
 
 
 def fit_kernel(
     table: DiscreteTable,
     cut_points: dict[Hashable, Cuts],
-    distances: Sequence[StateDistances],
-    chosen: KernelChoice,
+    setting: KernelSetting,
     most_points: int,
     deadline: Deadline,
 ) -> tuple[KernelModel, bool]:
@@ -215,34 +254,35 @@ def fit_kernel(
         The training rows.
     cut_points : dict
         Of the columns that are cut.
-    distances : sequence of StateDistances
-    chosen : KernelChoice
-        θ and λ.
+    setting : KernelSetting
     most_points : int
         Maximum number of points: all distinct rows or, if there are more, some of them, drawn at random.
     deadline : Deadline
         When it passes, the best coefficients found so far are used.
     """
+    distances = distances_of(table, cut_points)
+    distances = with_relevance(distances, information(table, distances), setting.relevance)
     rows = _Rows.of(table)
     n_rows = len(rows.weights)
     points = rows.some(max(1, min(most_points, MOST_CORRELATIONS // max(n_rows, 1))), np.random.default_rng(SEED))
-    root = _root(correlations(points.codes, points.codes, distances, chosen.rate))
+    root = _root(correlations(points.codes, points.codes, distances, setting.rate))
     basis = root
     if len(points.weights) < n_rows:
-        between = correlations(points.codes, rows.codes, distances, chosen.rate)
+        between = correlations(points.codes, rows.codes, distances, setting.rate)
         basis = np.ascontiguousarray(solve_triangular(root, between, lower=True, overwrite_b=True).T)
-    found = _fitted(basis, rows, chosen.l2, deadline)
+    found = _fitted(basis, rows, setting.l2, deadline)
     # in the order of files, as products of matrices in another order have other rounding errors
     coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))
     model = KernelModel(
         vocabulary=table.vocabulary,
         cut_points=cut_points,
-        distances=tuple(distances),
+        distances=distances,
         points=points.codes,
         coefficients=coefficients,
         biases=rows.biases + found[-1],
-        rate=chosen.rate,
-        l2=chosen.l2,
+        rate=setting.rate,
+        l2=setting.l2,
+        relevance=setting.relevance,
     )
     return model, not deadline.passed
 
@@ -289,23 +329,36 @@ def _fitted(
             raise StopIteration
 
     first = np.zeros(shape) if start is None else start
-    options = {"maxiter": MOST_ITERATIONS, "maxfun": 2 * MOST_ITERATIONS, "maxcor": 20, "ftol": stationary, "gtol": 0}
-    found = minimize(objective, first.ravel(), jac=True, method="L-BFGS-B", callback=check, options=options)
+    found = minimize(
+        objective,
+        first.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        callback=check,
+        options={
+            "maxiter": MOST_ITERATIONS,
+            "maxfun": 2 * MOST_ITERATIONS,
+            "maxcor": 20,
+            "ftol": stationary,
+            "gtol": 0,
+        },
+    )
     return np.asarray(found.x.reshape(shape))
 
 
 def learn_kernel(
     table: DiscreteTable,
     cut_points: dict[Hashable, Cuts],
-    rates: Sequence[float],
-    precisions: Sequence[float],
+    values: Sequence[Sequence[float]],
     most_points: int,
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> tuple[KernelModel, KernelChoice, bool]:
-    """Return the model with the best of some rates and precisions, this choice, and whether all ended in time."""
+    """Return the model with the best of some settings, this choice, and whether all ended in time.
+
+    Arguments are those of :func:`choose_kernel` and :func:`fit_kernel`.
+    """
     with one_blas_thread():
-        distances = distances_of(table, cut_points)
-        chosen = choose_kernel(table, distances, rates, precisions, deadline, progress)
-        model, in_time = fit_kernel(table, cut_points, distances, chosen, most_points, deadline)
+        chosen = choose_kernel(table, cut_points, values, deadline, progress)
+        model, in_time = fit_kernel(table, cut_points, chosen.setting, most_points, deadline)
     return model, chosen, in_time

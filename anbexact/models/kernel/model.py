@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,17 @@ from scipy.special import log_softmax
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.json_checks import listed, mapped, number, numbers, reading, whole
+from anbexact._runtime.memory import available_memory
 from anbexact._runtime.tasks import run_on_rows
+from anbexact._runtime.units import human_bytes
 from anbexact.models.kernel.distances import StateDistances, correlations
+from anbexact.models.logit.potentials import Potential, Potentials
 from anbexact.models.model import Model
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
+ARRAYS_AT_ONCE = 3
+"""How many arrays of the size of the table of all joint states are in memory at once."""
 CELLS_AT_ONCE = 1 << 20
 """Maximum number of correlations between rows and points that are computed at once."""
 
@@ -44,6 +50,8 @@ class KernelModel(ByFields, Model):
         θ, above 0.
     l2 : float
         Precision of the prior under which the coefficients were fitted.
+    relevance : float
+        The exponent from which the relevances of the features follow; see :func:`~.distances.with_relevance`.
 
     ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.
     """
@@ -56,6 +64,7 @@ class KernelModel(ByFields, Model):
     biases: Floats
     rate: float
     l2: float
+    relevance: float
 
     @property
     def n_parameters(self) -> int:
@@ -74,8 +83,37 @@ class KernelModel(ByFields, Model):
         return out
 
     def facts(self) -> dict[str, Any]:
-        """Return the rate, the precision of the prior and the number of points."""
-        return {**super().facts(), "rate": self.rate, "l2": self.l2, "points": len(self.coefficients)}
+        """Return the rate, the precision of the prior, the exponent of the relevances, and the number of points."""
+        return {
+            **super().facts(),
+            "rate": self.rate,
+            "l2": self.l2,
+            "relevance": self.relevance,
+            "points": len(self.coefficients),
+        }
+
+    def to_potentials(self) -> Potentials:
+        """Return the log posterior as one function of all features and the class; see :meth:`Model.to_potentials`.
+
+        Raises
+        ------
+        MemoryError
+            If its table would not fit into memory; the message says how much it needs.
+        """
+        vocabulary = self.vocabulary
+        shape = [vocabulary.arity(name) for name in vocabulary.features]
+        needed = ARRAYS_AT_ONCE * 8 * prod(shape) * len(self.biases)
+        if needed > available_memory():
+            raise MemoryError(
+                "the log odds of kernel logistic regression are one function of all features: its table for their "
+                f"{prod(shape):,} joint states would need {human_bytes(needed)}. Leave this model out of the pool "
+                "(for automatic members, readable=True); predict and explain of the pool do not need the table"
+            )
+        logs = np.empty((prod(shape), len(self.biases)))
+        for start in range(0, len(logs), CELLS_AT_ONCE):
+            cells = np.arange(start, min(start + CELLS_AT_ONCE, len(logs)))
+            logs[cells] = self.log_posterior(np.array(np.unravel_index(cells, shape), dtype=np.int16))
+        return (Potential(vocabulary.class_name, tuple(vocabulary.features), logs.reshape(*shape, -1)),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the distances of states, the points and the coefficients."""
@@ -84,6 +122,7 @@ class KernelModel(ByFields, Model):
                 {
                     "places": [None if np.isnan(place) else place for place in own.places.tolist()],
                     "shares": own.shares.tolist(),
+                    "relevance": own.relevance,
                 }
                 for own in self.distances
             ],
@@ -92,6 +131,7 @@ class KernelModel(ByFields, Model):
             "biases": self.biases.tolist(),
             "rate": self.rate,
             "l2": self.l2,
+            "relevance": self.relevance,
         }
 
     @classmethod
@@ -119,8 +159,9 @@ class KernelModel(ByFields, Model):
             coefficients = [numbers(listed(own, n_classes)) for own in given]
         with reading("biases"):
             biases = numbers(listed(described["biases"], n_classes))
-        with reading("rate and l2"):
+        with reading("rate, l2 and relevance"):
             rate, l2 = number(described["rate"], above=0), number(described["l2"], above=0)
+            relevance = number(described["relevance"], least=0)
         return cls(
             vocabulary=vocabulary,
             cut_points=cut_points,
@@ -130,6 +171,7 @@ class KernelModel(ByFields, Model):
             biases=biases,
             rate=rate,
             l2=l2,
+            relevance=relevance,
         )
 
 
@@ -138,6 +180,5 @@ def _read_distances(described: Mapping[str, Any], n_states: int) -> StateDistanc
     shares = numbers(listed(described["shares"], n_states))
     if (shares < 0).any() or abs(float(shares.sum()) - 1) > 1e-6:
         raise ValueError("the shares of the states must be 0 or more and add up to 1")
-    return StateDistances(
-        np.array([np.nan if place is None else number(place, least=0) for place in places], dtype=np.float64), shares
-    )
+    read = [np.nan if place is None else number(place, least=0) for place in places]
+    return StateDistances(np.array(read, dtype=np.float64), shares, number(described["relevance"], least=0))
