@@ -271,7 +271,8 @@ def fit_kernel(
         between = correlations(points.codes, rows.codes, distances, setting.rate)
         basis = np.ascontiguousarray(solve_triangular(root, between, lower=True, overwrite_b=True).T)
     found = _fitted(basis, rows, setting.l2, deadline)
-    coefficients = solve_triangular(root, found[:-1], lower=True, trans="T")
+    # in the order of files, as products of matrices in another order have other rounding errors
+    coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))
     model = KernelModel(
         vocabulary=table.vocabulary,
         cut_points=cut_points,

@@ -1,0 +1,348 @@
+"""The estimator of kernel logistic regression: parameters, rows, warnings, files, and what it learns."""
+
+import itertools
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
+
+import anbexact
+import anbexact.models.kernel.fit as fit_module
+from anbexact import NaiveBayesClassifier
+from anbexact.adapters import to_logit
+from anbexact.classifiers import KernelClassifier
+from anbexact.datasets import load_anes96, load_iris
+from anbexact.files.document import digest
+from anbexact.models.kernel.fit import PRECISIONS, RATES
+
+
+def rows(seed=0, n=60):
+    """Rows of two columns of measurements, one of names and one of counts, and three classes."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=n).round(3),
+            "y": rng.exponential(size=n).round(3),
+            "name": rng.choice(list("uvw"), n),
+            "count": rng.integers(0, 4, n),
+        }
+    )
+    score = X["x"] * (X["name"] == "u") + X["count"] + rng.normal(size=n) * 0.5
+    return X, pd.Series(pd.qcut(score, 3, labels=["low", "middle", "high"]).astype(str), name="k")
+
+
+def holes(X, seed=0):
+    return X.astype(object).mask(np.random.default_rng(seed).random(X.shape) < 0.2)
+
+
+def fixed(**parameters):
+    """A classifier that chooses nothing."""
+    return KernelClassifier(**{"rate": 0.5, "l2": 0.1, **parameters})
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"rate": 0}, "rate must be 'auto' or a finite number above 0, not 0"),
+            ({"rate": "much"}, "rate must be .*, not 'much'"),
+            ({"rate": True}, "rate must be .*, not True"),
+            ({"rate": float("inf")}, "rate must be .*, not inf"),
+            ({"rate": None}, "rate must be .*, not None"),
+            ({"l2": -1.0}, "l2 must be 'auto' or a finite number above 0, not -1.0"),
+            ({"l2": float("nan")}, "l2 must be .*, not nan"),
+            ({"points": 0}, "points must be a whole number, 1 or more, not 0"),
+            ({"points": 10.0}, "points must be .*, not 10.0"),
+            ({"points": True}, "points must be .*, not True"),
+            ({"time_limit": 0}, "time_limit must be None or a number above 0, not 0"),
+            ({"handle_missing": "em"}, "handle_missing must be one of 'auto', 'marginalize', 'own_state', 'error'"),
+            ({"discretizer": "chop"}, "discretizer must be one of .*, not 'chop'"),
+        ],
+    )
+    def test_senseless_ones_are_refused(self, parameters, message):
+        model = KernelClassifier(**parameters)
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.fit(*rows())
+        with pytest.raises(NotFittedError):
+            model.predict(rows()[0])
+
+    def test_given_ones_are_used(self):
+        model = KernelClassifier(rate=np.float64(0.75), l2=2).fit(*rows())
+        assert (model.rate_, model.l2_) == (0.75, 2.0)
+        assert model.model_.facts()["points"] == 60
+        assert fixed(points=np.int64(7)).fit(*rows()).model_.facts()["points"] == 7
+
+    def test_automatic_ones_are_among_those_to_choose_from(self):
+        X, y = rows()
+        model = KernelClassifier().fit(X.assign(same="one"), y)
+        assert model.rate_ in {rate / 4 for rate in RATES}  # the column of one state is none of them
+        assert model.l2_ in PRECISIONS
+        again = KernelClassifier(rate=model.rate_, l2=model.l2_).fit(X.assign(same="one"), y)
+        np.testing.assert_array_equal(
+            again.predict_proba(X.assign(same="one")), model.predict_proba(X.assign(same="one"))
+        )
+        assert KernelClassifier(l2=0.03).fit(X, y).l2_ == 0.03
+        assert KernelClassifier(rate=0.3).fit(X, y).rate_ == 0.3
+
+    def test_sixty_four_intervals_unless_others_are_asked_for(self):
+        X, y = rows(n=300)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = fixed().fit(X, y)
+        cuts = model.cut_points_
+        assert {name: len(own) for name, own in cuts.items()} == {"x": 63, "y": 63}
+        sizes = np.bincount(np.searchsorted(cuts["x"], X["x"], side="left"), minlength=64)
+        assert sizes.min() >= 3
+        assert sizes.max() <= 7
+        few = fixed(discretizer="equal_frequency").fit(X, y).cut_points_
+        assert {name: len(own) for name, own in few.items()} == {"x": 4, "y": 4}
+        with pytest.raises(ValueError, match="discretizer is None"):
+            fixed(discretizer=None).fit(X, y)
+
+
+class TestRows:
+    def test_weights_are_repeated_rows(self):
+        X, y = rows()
+        repeats = np.random.default_rng(1).integers(0, 3, len(y))
+        copied = np.repeat(np.arange(len(y)), repeats)
+        model = KernelClassifier(points=30, discretizer="equal_width")
+        one = clone(model).fit(X, y, repeats)
+        other = model.fit(X.iloc[copied], y.iloc[copied])
+        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+    def test_neither_their_order_nor_threads_matter(self):
+        X, y = rows()
+        order = np.random.default_rng(0).permutation(len(y))
+        one, other = (
+            KernelClassifier(n_jobs=1).fit(X, y),
+            KernelClassifier(n_jobs=2).fit(X.iloc[order], y.iloc[order]),
+        )
+        np.testing.assert_array_equal(one.predict_proba(holes(X)), other.predict_proba(holes(X)))
+
+    def test_of_lazy_frames_are_counted_where_they_are(self):
+        polars = pytest.importorskip("polars")
+        X, y = rows()
+        X = X[["name", "count"]]
+        frame = polars.DataFrame({**X.to_dict("list"), "k": y.tolist()}).lazy()
+        lazy, eager = fixed().fit(frame, "k"), fixed().fit(X, y)
+        np.testing.assert_allclose(lazy.predict_proba(X), eager.predict_proba(X), atol=1e-6)
+
+    @pytest.mark.parametrize("how", ["own_state", "marginalize", "auto"])
+    def test_with_missing_cells(self, how):
+        X, y = rows()
+        hidden = holes(X)
+        hidden.loc[:9] = X.loc[:9]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = fixed(handle_missing=how).fit(hidden, y)
+        left_out = [text for text in caught if "left out of training" in str(text.message)]
+        complete = hidden.notna().all(axis=1)
+        if how == "marginalize":
+            assert len(left_out) == 1
+            assert model.model_.facts()["points"] == complete.sum() < len(y)
+            uncut = ["name", "count"]  # cut points are those of all rows
+            one, other = (
+                fixed(handle_missing="marginalize").fit(of, labels).predict_proba(X[uncut])
+                for of, labels in ((hidden[uncut], y), (hidden[uncut].dropna(), y[hidden[uncut].notna().all(axis=1)]))
+            )
+            np.testing.assert_array_equal(one, other)
+        else:
+            assert not left_out
+            assert model.vocabulary_.states["name"][-1] == "(missing)"
+            assert model.model_.facts()["points"] == len(y)
+        everywhere = model.predict_proba(hidden)
+        np.testing.assert_allclose(everywhere.sum(axis=1), 1)
+        assert log_loss(y, everywhere, labels=model.classes_) < log_loss(y, [model.class_prior_] * len(y))
+        asked = model.query({"name": "u"}) if how == "marginalize" else model.query({**X.loc[0]})
+        row = pd.DataFrame([{**dict.fromkeys(X), "name": "u"}]) if how == "marginalize" else X[:1]
+        np.testing.assert_allclose(asked, model.predict_proba(row)[0], atol=1e-12)
+
+    def test_unknown_values_count_as_hidden(self):
+        X, y = rows()
+        model = fixed().fit(X, y)
+        unknown, hidden = (model.predict_proba(X.assign(name=value)) for value in ("q", None))
+        np.testing.assert_array_equal(unknown, hidden)
+
+    def test_groups_are_held_out_as_a_whole(self):
+        """The person tells everything, except about persons whose rows are all held out."""
+        rng = np.random.default_rng(0)
+        persons = np.repeat(np.arange(30), 4)
+        X = pd.DataFrame({"person": persons.astype(str), "noise": rng.integers(0, 3, 120)})
+        y = pd.Series(rng.choice(["ill", "well"], 30)[persons], name="k")
+        given, chosen = (KernelClassifier(group_categories=None, l2=l2) for l2 in (1e-4, "auto"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            given.fit(X, y)
+            assert chosen.fit(X, y).l2_ == PRECISIONS[0]
+            assert chosen.fit(X, y, groups=persons).l2_ == PRECISIONS[-1]
+        with pytest.warns(UserWarning, match="held-out rows are predicted worse than by the class frequencies"):
+            given.fit(X, y, groups=persons)
+
+
+class TestWarnings:
+    def test_of_rows_predicted_worse_than_by_the_frequencies(self):
+        X, y = rows()
+        shuffled = pd.Series(np.random.default_rng(0).permutation(y), name="k")
+        with pytest.warns(UserWarning, match=r"predicted worse .*: 60 distinct rows may be too few for 4 features"):
+            KernelClassifier(l2=1e-4).fit(X, shuffled)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            KernelClassifier().fit(X, y)  # that the features tell the classes apart
+            KernelClassifier(l2=1e-4).fit(X[:25], shuffled[:25])  # too few rows for a comparison
+            fixed(l2=1e-4).fit(X, shuffled)  # nothing is held out
+
+    def test_of_a_time_limit_that_ended_the_fit(self):
+        X, y = rows()
+        with pytest.warns(UserWarning, match="time_limit=1e-09 ended the fit: the best coefficients found so far"):
+            model = KernelClassifier(time_limit=1e-9).fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+        assert model.score(X, y) > y.value_counts(normalize=True).max()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            KernelClassifier(time_limit=600).fit(X, y)
+
+
+class TestFits:
+    def test_that_are_interrupted_leave_it_as_it_was(self, monkeypatch):
+        X, y = rows()
+        fitted, unfitted = fixed().fit(X, y), fixed()
+        before, proba = dict(vars(fitted)), fitted.predict_proba(X)
+
+        def interrupted(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(fit_module, "fit_kernel", interrupted)
+        for model in (fitted, unfitted):
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X[["x", "y"]], y)
+        assert vars(fitted) == before
+        np.testing.assert_array_equal(fitted.predict_proba(X), proba)
+        assert vars(unfitted) == vars(fixed())
+
+    def test_cannot_be_continued(self):
+        X, y = rows()
+        model = fixed().partial_fit(X, y)
+        with pytest.raises(ValueError, match="rows cannot be added to a KernelModel: fit again with all rows"):
+            model.partial_fit(X, y)
+        np.testing.assert_array_equal(model.predict_proba(X), fixed().fit(X, y).predict_proba(X))
+
+    def test_are_refused_what_only_networks_have(self):
+        model = fixed().fit(*rows())
+        for ask, message in (
+            (lambda: model.sample(2), "rows cannot be drawn from a KernelModel"),
+            (lambda: model.log_evidence(rows()[0]), "has no distribution of the features, only of the class"),
+            (lambda: to_logit(model), "to_logit takes"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                ask()
+        assert not hasattr(model, "explain")
+        assert not hasattr(model, "to_logit")
+
+    def test_of_one_class_or_of_features_of_one_state(self):
+        X, y = rows()
+        with pytest.warns(UserWarning, match="single class"):
+            single = KernelClassifier().fit(X, ["low"] * len(y))
+        np.testing.assert_array_equal(single.predict_proba(X), np.ones((len(y), 1)))
+        alike = KernelClassifier().fit(pd.DataFrame({"same": ["one"] * len(y)}), y)
+        np.testing.assert_allclose(alike.predict_proba(pd.DataFrame({"same": ["one"]})), [[1 / 3] * 3], atol=1e-3)
+
+    def test_other_shares_of_the_classes(self):
+        X, y = rows()
+        model = fixed().fit(X, y)
+        shares = np.array([0.2, 0.7, 0.1])
+        expected = model.predict_proba(X) * shares / model.class_prior_
+        expected /= expected.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(model.predict_proba(X, class_prior=shares), expected, atol=1e-12)
+
+
+class TestFiles:
+    @pytest.mark.parametrize("how", ["own_state", "marginalize"])
+    def test_lose_nothing(self, how, tmp_path):
+        X, y = rows()
+        weights = np.random.default_rng(0).exponential(size=len(y))
+        model = KernelClassifier(handle_missing=how, points=20).fit(holes(X) if how == "own_state" else X, y, weights)
+        model.save(tmp_path / "m.json")
+        read = anbexact.load(tmp_path / "m.json")
+        assert isinstance(read, KernelClassifier)
+        assert read.get_params() == model.get_params()
+        assert (read.rate_, read.l2_) == (model.rate_, model.l2_)
+        for new in (X, holes(X, 1)):
+            assert read.predict_log_proba(new).tobytes() == model.predict_log_proba(new).tobytes()
+        read.save(tmp_path / "again.json")
+        assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+    @pytest.mark.parametrize(
+        ("place", "value", "message"),
+        [
+            (("states", 0, "places"), [], "states: a list of length"),
+            (("points", 0, 0), 10**6, "points: a whole number from 0 to"),
+            (("coefficients", 0), [], "coefficients: a list of length 3 was expected, not 0"),
+            (("biases",), [], "biases: a list of length 3 was expected, not 0"),
+            (("rate",), "much", "rate and l2: a number was expected, not 'much'"),
+            (("l2",), 0, "rate and l2: a finite number above 0 was expected, not 0"),
+        ],
+    )
+    def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
+        path = tmp_path / "m.json"
+        fixed(points=5).fit(*load_iris()).save(path)
+        document = part = json.loads(path.read_text())
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = value
+        document["sha256"] = digest(document)
+        path.write_text(json.dumps(document))
+        with pytest.raises(ValueError, match=rf"m\.json is damaged or was edited: {message}"):
+            anbexact.load(path)
+
+    def test_pickles_and_clones(self):
+        X, y = rows()
+        model = KernelClassifier(points=20).fit(X, y)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
+        copy = clone(model)
+        assert copy.get_params() == model.get_params()
+        assert not hasattr(copy, "model_")
+        np.testing.assert_array_equal(copy.fit(X, y).predict_proba(X), model.predict_proba(X))
+
+
+class TestLearns:
+    """What no network of low order learns."""
+
+    def test_parity(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(list(itertools.product("uv", repeat=4)) * 8, columns=list("abcd"))
+        odd = (X == "u").sum(axis=1) % 2 == 1
+        y = pd.Series(np.where(odd ^ (rng.random(len(X)) < 0.05), "odd", "even"), name="k")
+        model = KernelClassifier().fit(X, y)
+        found = model.predict_proba(X[:16])[:, model.classes_.tolist().index("odd")]
+        assert found[odd[:16]].min() > 0.6
+        assert found[~odd[:16]].max() < 0.4
+
+    def test_the_product_of_two_measurements(self):
+        samples = []
+        for seed, n in ((0, 300), (1, 2000)):
+            rng = np.random.default_rng(seed)
+            X = pd.DataFrame(rng.uniform(-1, 1, (n, 2)), columns=["a", "b"])
+            samples.append((X, (X["a"] * X["b"] > 0) ^ (rng.random(n) < 0.1)))
+        (X, y), (X_new, y_new) = samples
+        ours, naive = (
+            log_loss(y_new, model.fit(X, y).predict_proba(X_new))
+            for model in (KernelClassifier(), NaiveBayesClassifier())
+        )
+        assert ours < 0.45  # of 0.325 nats that nothing predicts
+        assert naive > 0.69
+
+    @pytest.mark.slow
+    def test_main_effects_nearly_as_well_as_naive_bayes(self):
+        X, y = load_anes96()
+        part = np.arange(len(y)) % 3 > 0
+        ours, naive = (
+            log_loss(y[~part], model.fit(X[part], y[part]).predict_proba(X[~part]))
+            for model in (KernelClassifier(), NaiveBayesClassifier())
+        )
+        assert ours < naive + 0.05

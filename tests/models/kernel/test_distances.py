@@ -1,0 +1,108 @@
+"""Distances between states and correlations between rows: against loops over states, and closed forms."""
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from similarities import ARITIES, N_ORDERED, UNSEEN, Sample, codes_of, with_holes
+from tiers import examples
+
+from anbexact import DiscreteTable
+from anbexact.models.kernel.distances import StateDistances, correlations, distances_of, log_correlations
+
+
+def one_column(values, weights=None, **options):
+    """The distances between the states of a column."""
+    table = DiscreteTable.from_frame(
+        pd.DataFrame({"a": values}), pd.Series([0] * len(values), name="c"), sample_weight=weights, **options
+    )
+    return distances_of(table, {})[0]
+
+
+class TestStates:
+    @pytest.mark.parametrize("weights", ["ones", "mixed"])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_distances_are_those_of_the_formula(self, seed, weights):
+        sample = Sample.drawn(seed, weights=weights)
+        found = distances_of(sample.table, {})
+        assert len(found) == len(ARITIES)
+        for own, of_states, arity, n in zip(found, sample.state_weights, ARITIES, N_ORDERED, strict=True):
+            expected = [[oracles.state_distance(of_states, n, a, b) for b in range(arity)] for a in range(arity)]
+            np.testing.assert_allclose(own.table, expected, atol=1e-12)
+            np.testing.assert_allclose(own.shares, np.array(of_states) / sum(of_states), atol=1e-12)
+            np.testing.assert_array_equal(np.isnan(own.places), np.arange(arity) >= n)
+
+    def test_mid_ranks_count_weights(self):
+        own = one_column([1, 2, 5, 5], [4.0, 2.0, 0.5, 1.5])
+        assert own.places.tolist() == [0.25, 0.625, 0.875]
+        np.testing.assert_allclose(own.table, [[0, 0.75, 1.25], [0.75, 0, 0.5], [1.25, 0.5, 0]])
+
+    def test_a_state_without_rows_lies_between_its_neighbours(self):
+        own = distances_of(Sample.drawn(0).table, {})[0]
+        below, above = UNSEEN - 1, UNSEEN + 1
+        assert own.shares[UNSEEN] == 0
+        assert own.table[below, UNSEEN] + own.table[UNSEEN, above] == pytest.approx(own.table[below, above])
+        assert own.table[below, UNSEEN] == pytest.approx(own.shares[below])
+
+    @pytest.mark.parametrize("values", [list("abca"), [True, False, True, True]])
+    def test_names_are_in_no_order(self, values):
+        own = one_column(values)
+        np.testing.assert_array_equal(own.table, 1 - np.eye(len(set(values))))
+
+    def test_the_state_of_missing_cells_has_the_same_distance_from_all(self):
+        own = one_column([1.0, 2.0, 3.0, None], handle_missing="own_state")
+        assert own.table[-1].tolist() == own.table[:, -1].tolist() == [1, 1, 1, 0]
+        assert own.table[0, 2] == 1.0  # of four rows, those in no order included, two lie between these
+
+    def test_intervals_follow_an_order_although_their_names_do_not(self):
+        table = DiscreteTable.from_frame(pd.DataFrame({"a": list("uvw")}), pd.Series([0, 1, 0], name="c"))
+        assert distances_of(table, {"a": np.array([1.0, 2.0])})[0].table[0].tolist() == pytest.approx(
+            [0, 2 / 3, 4 / 3]
+        )
+
+    @examples(60)
+    @given(weights=st.lists(st.floats(0, 10), min_size=1, max_size=70).filter(any))
+    def test_random_rows_are_two_thirds_apart_at_most(self, weights):
+        shares = np.array(weights) / sum(weights)
+        own = StateDistances(np.cumsum(shares) - shares / 2, shares)
+        assert shares @ own.table @ shares <= 2 / 3 + 1e-12
+
+
+class TestRows:
+    @pytest.mark.parametrize("weights", ["ones", "mixed"])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_correlations_are_products_over_the_features(self, seed, weights):
+        sample = Sample.drawn(seed, 20, weights)
+        rate = float(np.random.default_rng(seed).choice([0.1, 0.7, 3.0]))
+        points, _ = sample.distinct
+        rows = [*sample.rows, *with_holes(sample.rows, seed), (None,) * 3, (UNSEEN, 0, 0)]
+        found = correlations(codes_of(rows), codes_of(points), distances_of(sample.table, {}), rate)
+        np.testing.assert_allclose(found, sample.correlations(rows, points, rate), rtol=1e-12)
+
+    def test_logs_grow_with_the_rate_where_no_cell_is_missing(self):
+        sample = Sample.drawn(1)
+        codes, distances = codes_of(sample.rows), distances_of(sample.table, {})
+        logs = log_correlations(codes, codes, distances, 1.0)
+        np.testing.assert_allclose(log_correlations(codes, codes, distances, 2.5), 2.5 * logs, rtol=1e-12)
+        assert (np.diag(logs) == 0).all()
+
+    def test_a_feature_of_one_state_has_no_effect(self):
+        only = StateDistances(np.array([0.5]), np.array([1.0]))
+        two = StateDistances(np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+        codes = np.array([[0, -1], [0, 1]], dtype=np.int16)
+        points = np.zeros((2, 1), dtype=np.int16)
+        assert log_correlations(codes, points, [only, two], 0.5).tolist() == [[0.0], [-0.5]]
+
+    def test_correlations_are_a_covariance(self):
+        """Also with a state of missing cells, which is in no order: no eigenvalue is below 0."""
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            shares = rng.dirichlet(np.full(8, 0.5))
+            places = np.cumsum(shares) - shares / 2
+            places[-1] = np.nan
+            own = StateDistances(places, shares)
+            states = np.arange(8, dtype=np.int16)[None]
+            for rate in (0.05, 1.0, 8.0):
+                assert np.linalg.eigvalsh(correlations(states, states, [own], rate)).min() > -1e-12

@@ -1,0 +1,80 @@
+"""Kernel logistic regression: distances between states, correlations between rows, and the mode of the posterior."""
+
+from math import exp, log
+
+import numpy as np
+
+from oracles.tables import log_sum
+
+
+def state_distance(weights, n_ordered, a, b):
+    """2 |p - q| for the mid-ranks p and q of two of the first ``n_ordered`` states, and 1 for any other two."""
+    if a == b:
+        return 0.0
+    if max(a, b) >= n_ordered:
+        return 1.0
+    p, q = ((sum(weights[:state]) + weights[state] / 2) / sum(weights) for state in (a, b))
+    return 2 * abs(p - q)
+
+
+def row_correlation(row, point, state_weights, n_ordered, rate):
+    """Π_j exp(-θ d_j(x_j, z_j)); where x_j is None, the mean of the factor over the training rows."""
+    found = 1.0
+    for cell, state, weights, n in zip(row, point, state_weights, n_ordered, strict=True):
+        shares = [w / sum(weights) if cell is None else float(s == cell) for s, w in enumerate(weights)]
+        found *= sum(p * exp(-rate * state_distance(weights, n, s, state)) for s, p in enumerate(shares))
+    return found
+
+
+def kernel_posterior(correlations, coefficients, biases):
+    """Logs of P(c | x), for the correlations of a row with every point."""
+    values = [
+        biases[c] + sum(k * own[c] for k, own in zip(correlations, coefficients, strict=True))
+        for c in range(len(biases))
+    ]
+    return [value - log_sum(values) for value in values]
+
+
+def prior_logs(class_weights):
+    """Logs of the class frequencies, with one row more that all classes share."""
+    totals = [sum(of_class) + 1 / len(class_weights[0]) for of_class in zip(*class_weights, strict=True)]
+    return [log(total / sum(totals)) for total in totals]
+
+
+def process_objective(odds, class_weights, covariance, l2):
+    """-Σ_i Σ_c w_ic ln P(c | x_i) + λ/2 Σ_c f_c' Σ⁻¹ f_c, for a process f with the covariance Σ / λ."""
+    logs = np.asarray(prior_logs(class_weights)) + odds
+    logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
+    return -np.sum(class_weights * logs) + l2 / 2 * np.sum(odds * np.linalg.solve(covariance, odds))
+
+
+def process_mode(class_weights, covariance, l2):
+    """The values of the process in every row that minimise `process_objective`, by Newton's method."""
+    class_weights = np.asarray(class_weights)
+    n, n_classes = class_weights.shape
+    precision = l2 * np.linalg.inv(covariance)
+    totals = class_weights.sum(axis=1)
+    odds = np.zeros((n, n_classes))
+    value = process_objective(odds, class_weights, covariance, l2)
+    for _ in range(100):
+        logs = np.asarray(prior_logs(class_weights)) + odds
+        p = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+        slope = totals[:, None] * p - class_weights + precision @ odds
+        if np.abs(slope).max() < 1e-9 * totals.sum():
+            break
+        curvature = np.kron(precision, np.eye(n_classes))
+        for i in range(n):
+            own = slice(i * n_classes, (i + 1) * n_classes)
+            curvature[own, own] += totals[i] * (np.diag(p[i]) - np.outer(p[i], p[i]))
+        step = np.linalg.solve(curvature, slope.ravel()).reshape(odds.shape)
+        while (new := process_objective(odds - step, class_weights, covariance, l2)) > value + 1e-12 * abs(value):
+            step /= 2
+        odds, value = odds - step, new
+    return odds
+
+
+def process_logs(class_weights, covariance, l2, covariances):
+    """Logs of P(c | x) for new rows at the mode, whose covariances with the training rows are given, (new, rows)."""
+    odds = process_mode(class_weights, covariance, l2)
+    logs = np.asarray(prior_logs(class_weights)) + covariances @ np.linalg.solve(covariance, odds)
+    return logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
