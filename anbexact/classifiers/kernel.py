@@ -93,16 +93,17 @@ class KernelClassifier(KernelParameters, TableClassifier):
     >>> from anbexact import NaiveBayesClassifier
     >>> from anbexact.classifiers import KernelClassifier
     >>> from anbexact.datasets import load_tic_tac_toe
-    >>> from sklearn.model_selection import cross_val_score
-    >>> X, y = load_tic_tac_toe()
+    >>> from sklearn.model_selection import train_test_split
+    >>> X_train, X_test, y_train, y_test = train_test_split(*load_tic_tac_toe(), test_size=0.5, random_state=0)
     >>> for model in (NaiveBayesClassifier(), KernelClassifier()):
-    ...     print(round(cross_val_score(model, X, y, scoring="neg_log_loss").mean(), 2))
-    -0.55
-    -0.03
+    ...     print(round(model.fit(X_train, y_train).score(X_test, y_test), 2))
+    0.66
+    0.97
     """
 
     model_: KernelModel
     model_type = KernelModel
+    automatic_rule = "equal_frequency"
     _in_time: bool = True
 
     def check_parameters(self) -> None:

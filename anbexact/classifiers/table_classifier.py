@@ -18,6 +18,7 @@ from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters, check_reading
 from anbexact.models.model import Model
+from anbexact.tables.cuts.rules import AUTO
 from anbexact.tables.frames.native_values import native
 from anbexact.tables.labels import check_classes
 from anbexact.tables.missing import EM
@@ -91,6 +92,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     model_: Model
     model_type: ClassVar[type[Model]]
     """The class of ``model_``, whose ``from_dict`` reads it from a file."""
+    automatic_rule: ClassVar[str] = AUTO
+    """The name of the rule that ``discretizer="auto"`` stands for."""
     handle_missing_: dict[Hashable, str]
     dropped_: dict[Hashable, str]
     _completes = False

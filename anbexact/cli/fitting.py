@@ -19,7 +19,7 @@ from anbexact.show.report.facts import facts, print_learned, print_reading, samp
 from anbexact.show.report.lines import print_wrapped
 from anbexact.show.report.plain import print_json
 from anbexact.show.report.text import print_features
-from anbexact.tables.cuts import AUTO, cut_texts
+from anbexact.tables.cuts import cut_texts
 from anbexact.tables.frames.dummies import folded_frame
 from anbexact.tables.missing import EM
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.classifiers import DiscreteClassifier, TableClassifier
+
+MOST_CUTS = 24
+"""Maximum number of cut points of a column that are printed one by one."""
 
 
 def learn_and_print(
@@ -150,7 +153,8 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
         if getattr(classifier, "universal_score_", None) is not None:
             _print_cells(learned)
         else:
-            _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
+            automatic = args.discretizer in (None, "auto")
+            _print_cuts(classifier, classifier.automatic_rule if automatic else args.discretizer)
     if learned is not None and not learned.structure.certificate.optimal:
         title = title.removeprefix("optimal ")
     print(f"\n{', '.join(filter(None, [title, sample_sizes(chosen)]))}")
@@ -180,13 +184,16 @@ def _print_accuracy(accuracy: float) -> None:
 def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
     """Print where continuous columns are cut, and how many groups the values of others form."""
     quantities = classifier.vocabulary_.quantities
-    cuts = {
-        name: ", ".join(cut_texts(of_name, quantities.get(name))) for name, of_name in classifier.cut_points_.items()
-    }
-    found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
+    found, whole = [], []
+    for name, cuts in classifier.cut_points_.items():
+        if len(cuts) > MOST_CUTS:
+            found.append(f"{name} at {len(cuts)} points")
+        elif len(cuts):
+            found.append(f"{name} at {', '.join(cut_texts(cuts, quantities.get(name)))}")
+        else:
+            whole.append(str(name))
     if found:
         print_wrapped(f"cut points ({rule}): {'; '.join(found)}")
-    whole = [str(name) for name, of_name in cuts.items() if not of_name]
     if whole:
         print_wrapped(f"no cut point was found in: {', '.join(whole)}")
     groups = classifier.vocabulary_.groups

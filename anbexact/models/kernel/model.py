@@ -86,7 +86,7 @@ class KernelModel(ByFields, Model):
         """Return the rate, the precision of the prior, the exponent of the relevances, and the number of points."""
         return {
             **super().facts(),
-            "rate": self.rate,
+            "rate": float(f"{self.rate:.4g}"),
             "l2": self.l2,
             "relevance": self.relevance,
             "points": len(self.coefficients),
