@@ -19,7 +19,7 @@ from anbexact.adapters import to_logit
 from anbexact.classifiers import KernelClassifier
 from anbexact.datasets import load_anes96, load_iris
 from anbexact.files.document import digest
-from anbexact.models.kernel.fit import PRECISIONS, RATES
+from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES
 
 
 def rows(seed=0, n=60):
@@ -43,7 +43,7 @@ def holes(X, seed=0):
 
 def fixed(**parameters):
     """A classifier that chooses nothing."""
-    return KernelClassifier(**{"rate": 0.5, "l2": 0.1, **parameters})
+    return KernelClassifier(**{"rate": 0.5, "l2": 0.1, "relevance": 0.5, **parameters})
 
 
 class TestParameters:
@@ -57,6 +57,9 @@ class TestParameters:
             ({"rate": None}, "rate must be .*, not None"),
             ({"l2": -1.0}, "l2 must be 'auto' or a finite number above 0, not -1.0"),
             ({"l2": float("nan")}, "l2 must be .*, not nan"),
+            ({"relevance": -0.5}, "relevance must be 'auto' or a finite number, 0 or more, not -0.5"),
+            ({"relevance": "much"}, "relevance must be .*, not 'much'"),
+            ({"relevance": float("inf")}, "relevance must be .*, not inf"),
             ({"points": 0}, "points must be a whole number, 1 or more, not 0"),
             ({"points": 10.0}, "points must be .*, not 10.0"),
             ({"points": True}, "points must be .*, not True"),
@@ -73,8 +76,8 @@ class TestParameters:
             model.predict(rows()[0])
 
     def test_given_ones_are_used(self):
-        model = KernelClassifier(rate=np.float64(0.75), l2=2).fit(*rows())
-        assert (model.rate_, model.l2_) == (0.75, 2.0)
+        model = KernelClassifier(rate=np.float64(0.75), l2=2, relevance=0).fit(*rows())
+        assert (model.rate_, model.l2_, model.relevance_) == (0.75, 2.0, 0.0)
         assert model.model_.facts()["points"] == 60
         assert fixed(points=np.int64(7)).fit(*rows()).model_.facts()["points"] == 7
 
@@ -83,12 +86,16 @@ class TestParameters:
         model = KernelClassifier().fit(X.assign(same="one"), y)
         assert model.rate_ in {rate / 4 for rate in RATES}  # the column of one state is none of them
         assert model.l2_ in PRECISIONS
-        again = KernelClassifier(rate=model.rate_, l2=model.l2_).fit(X.assign(same="one"), y)
+        assert model.relevance_ in RELEVANCES
+        again = KernelClassifier(rate=model.rate_, l2=model.l2_, relevance=model.relevance_).fit(
+            X.assign(same="one"), y
+        )
         np.testing.assert_array_equal(
             again.predict_proba(X.assign(same="one")), model.predict_proba(X.assign(same="one"))
         )
         assert KernelClassifier(l2=0.03).fit(X, y).l2_ == 0.03
         assert KernelClassifier(rate=0.3).fit(X, y).rate_ == 0.3
+        assert KernelClassifier(relevance=2.0).fit(X, y).relevance_ == 2.0
 
     def test_sixty_four_intervals_unless_others_are_asked_for(self):
         X, y = rows(n=300)
@@ -271,7 +278,7 @@ class TestFiles:
         read = anbexact.load(tmp_path / "m.json")
         assert isinstance(read, KernelClassifier)
         assert read.get_params() == model.get_params()
-        assert (read.rate_, read.l2_) == (model.rate_, model.l2_)
+        assert (read.rate_, read.l2_, read.relevance_) == (model.rate_, model.l2_, model.relevance_)
         for new in (X, holes(X, 1)):
             assert read.predict_log_proba(new).tobytes() == model.predict_log_proba(new).tobytes()
         read.save(tmp_path / "again.json")
@@ -284,8 +291,8 @@ class TestFiles:
             (("points", 0, 0), 10**6, "points: a whole number from 0 to"),
             (("coefficients", 0), [], "coefficients: a list of length 3 was expected, not 0"),
             (("biases",), [], "biases: a list of length 3 was expected, not 0"),
-            (("rate",), "much", "rate and l2: a number was expected, not 'much'"),
-            (("l2",), 0, "rate and l2: a finite number above 0 was expected, not 0"),
+            (("rate",), "much", "rate, l2 and relevance: a number was expected, not 'much'"),
+            (("l2",), 0, "rate, l2 and relevance: a finite number above 0 was expected, not 0"),
         ],
     )
     def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
