@@ -179,6 +179,19 @@ class TestFit:
         PooledClassifier([NaiveBayesClassifier(ess=1.0)], folds=folds).fit(X, y, weights)
         assert asked == [learned]
 
+    @pytest.mark.parametrize(("rows", "folds", "learned"), [(599, "auto", 3), (600, "auto", 2), (600, 4, 4)])
+    def test_enough_held_out_rows_need_no_further_fold(self, rows, folds, learned, monkeypatch):
+        monkeypatch.setattr(pooled, "ENOUGH_HELD_OUT", 400)
+        monkeypatch.setattr(pooled, "MANY_ROWS", 500)
+        X, y = load_monks(1)
+        kept = np.arange(rows) % len(y)
+        made = []
+        original = pooled.make_folds
+        monkeypatch.setattr(pooled, "make_folds", lambda *given: made.append(original(*given)) or made[-1])
+        pool = PooledClassifier([NaiveBayesClassifier(ess=1.0)], folds=folds).fit(X.iloc[kept], y.iloc[kept])
+        assert len(made[0]) == learned
+        assert np.isfinite(pool.members_["log_loss"]).all()
+
     @pytest.mark.slow
     def test_members_of_weight_zero_are_not_kept(self):
         X, y = load_monks(1)
@@ -200,23 +213,27 @@ class TestFit:
             return [member.name for member in automatic_members(*size, {}, **table)]
 
         of_cuts = names(5, 2, 2_000, cut=True)
-        assert len(of_cuts) == len(set(of_cuts)) == 9
+        assert len(of_cuts) == len(set(of_cuts)) == 10
         assert set(of_cuts) - set(names(5, 2, 1_999, cut=True)) == {"kDB hierarchical, 4 parents"}
         assert names(5, 2, 1_999, cut=True) == names(5, 2, 100, cut=True)
         assert names(5, 2, 2_000, cut=True, readable=True) == names(5, 2, 99, cut=True)
-        assert set(names(5, 2, 100, cut=True)) - set(names(5, 2, 99, cut=True)) == {"kDB hierarchical, equal width"}
+        many_rows = {"kDB hierarchical, equal width", "kernel"}
+        assert set(names(5, 2, 100, cut=True)) - set(names(5, 2, 99, cut=True)) == many_rows
         members = automatic_members(5, 2, 5_000, {}, cut=True, readable=True)
         assert max(getattr(member.estimator, "k", 0) for member in members) == 2  # or no to_logit() would fit
-        assert names(5, 2, 5_000, cut=False, readable=True) == names(5, 2, 5_000, cut=False)
+        assert [*names(5, 2, 5_000, cut=False, readable=True), "kernel"] == names(5, 2, 5_000, cut=False)
         of_states = names(5, 2, 2_000, cut=False)
-        assert len(of_states) == len(set(of_states)) == 12
+        assert len(of_states) == len(set(of_states)) == 13
         assert set(of_states) - set(names(40, 2, 2_000, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
         assert set(of_states) - set(names(5, 2, 1_999, cut=False)) == {"kDB refitted, 4 parents"}
         assert names(5, 2, 100, cut=False) == names(5, 2, 1_999, cut=False)
         assert set(of_states) - set(names(5, 2, 99, cut=False)) == {
             "kDB refitted, 4 parents",
             "kDB hierarchical, 5 parents",
+            "kernel",
         }
+        assert "kernel" in names(5, 10, 20_000)
+        assert "kernel" not in names(5, 10, 20_001)  # it would take too long
         assert [name for name in names(35, 15, 5_000, cut=False) if "smooth" in name] == ["NB smooth"]
         assert [name for name in names(16, 26, 5_000, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
         assert [name for name in names(16, 40, 5_000, cut=True) if "smooth" in name] == ["NB smooth"]
@@ -231,6 +248,7 @@ class TestFit:
         pool.fit(X, pd.Series(np.where(X["a"] * X["b"] + rng.normal(size=100) > 0, "yes", "no"), name="k"))
         assert ("kDB hierarchical, 4 parents" in pool.members_.index) is not readable
         assert ("kDB hierarchical, equal width" in pool.members_.index) is not readable
+        assert ("kernel" in pool.members_.index) is not readable
         assert pool.get_params()["readable"] is readable
 
     def test_only_automatic_members_can_be_readable(self):
@@ -496,7 +514,7 @@ class TestFit:
         target = read_target(y, columns, ones)
         rows = Rows(FitRows(X, y, ones), target.coded[0], None)
         folds = make_folds(rows, frame_folds(columns, target, ones, 3))
-        records = [Record(Member(name, model)) for name, model in members]
+        records = [Record(Member(*of)) for of in members]
         learn_members(records, rows.given, folds, list(target.coded[1]), Deadline(), progress, sparing=sparing)
         return records, folds
 
@@ -510,6 +528,22 @@ class TestFit:
         assert [record.outcome for record in records] == ["", ""][:needed] + ["not needed"] * (2 - needed)
         if workers == 1:
             assert [record.seconds > 0 for record in records] == [True] * needed + [False] * (2 - needed)
+
+    @pytest.mark.parametrize(("share", "behind"), [(0.999, True), (1.001, False)])
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_what_extends_a_member_far_behind_is_left_out(self, workers, share, behind, monkeypatch):
+        bayes, tan = (record.log_loss for record in self.cross_fitted())
+        assert bayes > tan
+        monkeypatch.setattr(learning, "FAR_BEHIND", share * bayes / tan)
+        dense = KDBClassifier(ess=1.0)
+        members = [*TWO, ("more than NB", dense, None, "NB"), ("more than TAN", clone(dense), None, "TAN")]
+        with parallel_config("threading", n_jobs=workers):
+            records = self.cross_fitted(members=members, sparing=True)
+        others = ["NB is far behind", ""] if behind else ["", "same as more than NB"]
+        assert [record.outcome for record in records] == ["", "", *others]
+        with parallel_config("threading", n_jobs=workers):
+            all_of_them = self.cross_fitted(members=members)
+        assert [record.outcome for record in all_of_them] == [""] * 4
 
     @pytest.mark.parametrize("workers", [1, 2])
     def test_members_that_predict_alike_are_weighted_as_often_as_they_are(self, workers):

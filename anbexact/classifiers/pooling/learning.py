@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -104,14 +104,12 @@ class Record:
         return False
 
     def is_behind(self, others: Sequence[Record]) -> bool:
-        """Record and return whether the member extends one that is far behind the best of the earlier others."""
-        for other in others:
-            if other.member.name == self.member.extends:
-                least = min(record.log_loss for record in others)
-                if other.log_loss > FAR_BEHIND * least:
-                    self.outcome = BEHIND.format(other.member.name)
-                    return True
-        return False
+        """Record and return whether the member extends one that is far behind the best of those that extend none."""
+        losses = {other.member.name: other.log_loss for other in others if other.member.extends is None}
+        extended = self.member.extends
+        if extended in losses and losses[extended] > FAR_BEHIND * min(losses.values()):
+            self.outcome = BEHIND.format(extended)
+        return bool(self.outcome)
 
     def learn(self, fits: SharedFits, seconds: float) -> None:
         """Learn the member from all rows; a refit ends after ``seconds``."""
@@ -327,9 +325,11 @@ def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
     return record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights))) < LITTLE
 
 
-def _leave_out_same(records: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any]) -> None:
-    """Record which of the members, learned from all rows, predict them as an earlier one does."""
-    earlier: list[Record] = []
+def _leave_out_same(
+    known: Sequence[Record], records: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any]
+) -> None:
+    """Record which of the members, learned from all rows, predict them as an earlier or a known one does."""
+    earlier = list(known)
     for record in records:
         if record.outcome:
             continue
@@ -341,13 +341,11 @@ def _leave_out_same(records: Sequence[Record], folds: Sequence[Fold], labels: Se
 
 
 def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold]) -> None:
-    """Record which members are not needed after the earlier ones, whether or not they were learned."""
-    done: list[Record] = []
+    """Record that members after the first sufficient one are not needed, whether or not they were learned."""
+    found = False
     for record in records:
-        if not record.outcome and done and folds and _sufficient(done[-1], folds):
-            record.outcome = NOT_NEEDED
-        if not record.outcome and not record.is_behind(done):
-            done.append(record)
+        record.outcome = record.outcome or (NOT_NEEDED if found else "")
+        found = found or (not record.outcome and _sufficient(record, folds))
 
 
 def _on_workers(deadline: Deadline) -> bool:
@@ -355,11 +353,11 @@ def _on_workers(deadline: Deadline) -> bool:
     return deadline.left == inf and worker_count() > 1
 
 
-def _groups(records: Sequence[Record]) -> list[list[int]]:
-    """Return the places of the records in groups whose members start from the same network."""
+def _groups(records: Sequence[Record], places: Iterable[int]) -> list[list[int]]:
+    """Return the places of some records in groups whose members start from the same network."""
     groups: dict[str, list[int]] = {}
-    for place, record in enumerate(records):
-        groups.setdefault(network_key(record.member.estimator), []).append(place)
+    for place in places:
+        groups.setdefault(network_key(records[place].member.estimator), []).append(place)
     return list(groups.values())
 
 
@@ -373,8 +371,7 @@ def _learn_on_workers(
     sparing: bool,
 ) -> None:
     """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold."""
-    groups = _groups(records)
-    n_jobs, done = len(groups) * (len(folds) + 1), 0
+    n_jobs, done = len(_groups(records, range(len(records)))) * (len(folds) + 1), 0
 
     def results_of(
         work: Any, shared: Any, jobs: Sequence[tuple[list[int], int]]
@@ -383,39 +380,43 @@ def _learn_on_workers(
         for (group, _), results in zip(jobs, spread(work, shared, jobs), strict=True):
             done += 1
             if progress is not None:
-                progress("members", done / n_jobs)
+                progress("members", min(done / n_jobs, 1.0))
             yield from zip([records[place] for place in group], results, strict=True)
 
-    jobs = [(group, 0) for group in groups]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for record, result in results_of(
-            _fitted_group, ([record.member.estimator for record in records], rows), jobs
-        ):
-            record.seconds += result.seconds
-            if isinstance(result.found, Exception):
-                _refuse(record, records, result.found)
-            else:
-                record.fitted = result.found
-    for record in records:
-        record.caught = caught  # which member gave a warning is not known
-    if sparing and folds:
-        _leave_out_same(records, folds, labels)
-    going_on = [place for place, record in enumerate(records) if not record.outcome]
-    learned = [[place for place in group if place in going_on] for group in groups]
-    jobs = [(group, k) for group in learned if group for k in range(len(folds))]
-    with warnings.catch_warnings():  # not in the jobs: all threads share the filters
-        warnings.simplefilter("ignore")
-        shared = ([record.fitted for record in records], folds, labels)
-        for record, result in results_of(_held_out_by_group, shared, jobs):
-            record.seconds += result.seconds
-            if isinstance(result.found, Exception):
-                _refuse(record, records, result.found)
-            else:
-                record.logs.append(result.found)
-    for record in records:
-        if not record.outcome:
-            record.log_loss = _log_loss(record, folds)
+    for extending in (False, True) if sparing else (None,):  # extensions of members far behind are not learned
+        chosen = [k for k, record in enumerate(records) if extending in (None, record.member.extends is not None)]
+        earlier = [record for record in records if not record.outcome and extending and record.member.extends is None]
+        chosen = [k for k in chosen if not (extending and records[k].is_behind(earlier))]
+        groups = _groups(records, chosen)
+        jobs = [(group, 0) for group in groups]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for record, result in results_of(
+                _fitted_group, ([record.member.estimator for record in records], rows), jobs
+            ):
+                record.seconds += result.seconds
+                if isinstance(result.found, Exception):
+                    _refuse(record, records, result.found)
+                else:
+                    record.fitted = result.found
+        for k in chosen:
+            records[k].caught = caught  # which member gave a warning is not known
+        if sparing and folds:
+            _leave_out_same(earlier, [records[k] for k in chosen], folds, labels)
+        learned = [[k for k in group if not records[k].outcome] for group in groups]
+        jobs = [(group, k) for group in learned if group for k in range(len(folds))]
+        with warnings.catch_warnings():  # not in the jobs: all threads share the filters
+            warnings.simplefilter("ignore")
+            shared = ([record.fitted for record in records], folds, labels)
+            for record, result in results_of(_held_out_by_group, shared, jobs):
+                record.seconds += result.seconds
+                if isinstance(result.found, Exception):
+                    _refuse(record, records, result.found)
+                else:
+                    record.logs.append(result.found)
+        for k in chosen:
+            if not records[k].outcome:
+                records[k].log_loss = _log_loss(records[k], folds)
 
 
 Found = TypeVar("Found")

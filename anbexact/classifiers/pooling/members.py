@@ -53,8 +53,8 @@ class Member:
 
     ``slower_than`` is the name of a member that takes less time on large tables, if there is one: where that took
     longer than the time that is left, this one is not begun. ``extends`` is the name of a member of the same kind
-    with fewer interactions, if there is one: where that is far behind another member, an automatic pool leaves this
-    one out.
+    with fewer interactions, if there is one: where that is far behind the best, an automatic pool leaves this one
+    out. Members that extend others come last.
     """
 
     name: str
@@ -189,9 +189,6 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, **given)))
-    if kinds.smooth:
-        network = ANBClassifier(discretizer=rule, **given)
-        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=TAN_SMOOTH))
     members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
     if kinds.hierarchical and varied:
@@ -202,6 +199,9 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
             members.append(Member("kDB hierarchical, 4 parents", four))
     if kinds.exact:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
+    if kinds.smooth:
+        network = ANBClassifier(discretizer=rule, **given)
+        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=TAN_SMOOTH))
     if kinds.smooth and varied:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
         members.append(replace(on_five, extends=TAN_SMOOTH))
