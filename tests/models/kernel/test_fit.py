@@ -242,11 +242,11 @@ class TestChoice:
         ],
     )
     def test_is_the_end_of_a_climb(self, seed, weights):
-        self.check(Sample.drawn(seed, 24, weights).table)
+        self.check(Sample.drawn(seed, 20, weights).table)
 
     @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
     def test_holds_out_whole_groups(self, seed):
-        sample = Sample.drawn(seed, 24, "mixed")
+        sample = Sample.drawn(seed, 20, "mixed")
         table = sample.table
         place = {tuple(row): k for k, row in enumerate(table.codes.tolist())}
         kept = [
@@ -257,11 +257,12 @@ class TestChoice:
         rows, labels, weights, groups = map(np.array, zip(*kept, strict=True))
         grouped = replace(table, folding=Folding.of_groups(rows, labels, weights, N_CLASSES, groups))
         self.check(grouped)
-        assert self.chosen(grouped).log_loss != pytest.approx(self.chosen(table).log_loss, rel=1e-2)
+        other_folds, folds = (self.chosen(of).of_frequencies for of in (grouped, table))
+        assert abs(other_folds - folds) > 1e-3
 
     def test_stops_when_enough_rows_are_held_out(self, monkeypatch):
         monkeypatch.setattr(fit_module, "ROWS_TO_PREDICT", 1)
-        self.check(Sample.drawn(0, 24).table, n_folds=1)
+        self.check(Sample.drawn(0, 20).table, n_folds=1)
 
     def test_learns_from_some_of_many_rows(self, monkeypatch):
         table, folds = Sample.drawn(0, 60).table, []
