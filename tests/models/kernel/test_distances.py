@@ -92,6 +92,15 @@ class TestRelevance:
         found = information(table, distances_of(table, {}))
         np.testing.assert_allclose(found, [np.log(2) - 7 / 128, 0.0])
 
+    def test_rounding_errors_do_not_move_states_to_other_groups(self):
+        """The third state has the mid-rank 4.5/12, which is 3/8; in floating point, its sum was just below."""
+        codes = np.repeat(np.arange(5), [2, 2, 1, 3, 4])
+        labels = np.array([0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1])
+        table = DiscreteTable.from_frame(pd.DataFrame({"a": codes}), pd.Series(labels, name="c"))
+        expected = oracles.feature_information(codes.tolist(), labels.tolist(), [1] * 12, 5, 5, 2)
+        assert expected == pytest.approx(np.log(12 / 7) * 7 / 12 + np.log(12 / 5) * 5 / 12 - 4 / 24)
+        np.testing.assert_allclose(information(table, distances_of(table, {})), [expected])
+
     @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 3.0, 1e5])
     def test_is_one_on_average_and_a_power_of_the_information(self, exponent):
         two = StateDistances(np.array([0.25, 0.75]), np.array([0.5, 0.5]))

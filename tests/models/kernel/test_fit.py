@@ -244,6 +244,30 @@ class TestChoice:
     def test_is_the_end_of_a_climb(self, seed, weights):
         self.check(Sample.drawn(seed, 20, weights).table)
 
+    @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
+    def test_order_of_the_climb_decides_between_several_ends(self, lengths, monkeypatch):
+        """On losses of many local minima, which no model has."""
+        values, ends = [list(map(float, range(n))) for n in lengths], set()
+        for seed in range(20):
+            of_place = np.random.default_rng(seed).random(lengths)
+
+            class Known:
+                n_held, weight, loss_of_frequencies = 1, 1.0, 0.0
+
+                def __init__(self, *parts):
+                    pass
+
+                def loss(self, setting, _, of_place=of_place):
+                    return of_place[tuple(map(int, setting))]
+
+            monkeypatch.setattr(fit_module, "_Fold", Known)
+            chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
+            place = climbed(lambda place, of_place=of_place: of_place[place], lengths)
+            assert tuple(map(int, chosen.setting)) == place
+            assert chosen.log_loss == pytest.approx(of_place[place])
+            ends.add(place)
+        assert len(ends) > 3
+
     @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
     def test_holds_out_whole_groups(self, seed):
         sample = Sample.drawn(seed, 20, "mixed")
