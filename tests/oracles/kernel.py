@@ -1,5 +1,6 @@
 """Kernel logistic regression: distances between states, correlations between rows, and the mode of the posterior."""
 
+from fractions import Fraction
 from math import exp, log
 
 import numpy as np
@@ -17,10 +18,42 @@ def state_distance(weights, n_ordered, a, b):
     return 2 * abs(p - q)
 
 
-def row_correlation(row, point, state_weights, n_ordered, rate):
-    """Π_j exp(-θ d_j(x_j, z_j)); where x_j is None, the mean of the factor over the training rows."""
+def feature_information(states, labels, row_weights, arity, n_ordered, n_classes):
+    """Mutual information of a feature, its ordered states in eight groups, and the class; corrected as by Miller."""
+    of_states = [Fraction(0)] * arity
+    for state, weight in zip(states, row_weights, strict=True):
+        of_states[state] += Fraction(str(weight))
+    total = sum(of_states)
+    joint = {}
+    for state, label, weight in zip(states, labels, row_weights, strict=True):
+        rank = (sum(of_states[:state]) + of_states[state] / 2) / total
+        group = ("ordered", int(8 * rank + Fraction(1, 10**9))) if state < n_ordered else state
+        joint[group, label] = joint.get((group, label), Fraction(0)) + Fraction(str(weight))
+    of_groups, of_classes = {}, {}
+    for (group, label), weight in joint.items():
+        of_groups[group] = of_groups.get(group, 0) + weight
+        of_classes[label] = of_classes.get(label, 0) + weight
+    value = sum(
+        float(weight / total) * log(weight * total / of_groups[group] / of_classes[label])
+        for (group, label), weight in joint.items()
+        if weight > 0
+    )
+    n_groups = sum(weight > 0 for weight in of_groups.values())
+    return max(value - (n_groups - 1) * (n_classes - 1) / (2 * float(total)), 0.0)
+
+
+def feature_relevances(informations, arities, exponent):
+    """(I_j + max I / 20)^r, divided by its mean over the features with two states or more; 1 if all I are 0."""
+    most = max(informations)
+    powers = [(own + most / 20) ** exponent if most > 0 else 1.0 for own in informations]
+    varied = [power for power, arity in zip(powers, arities, strict=True) if arity > 1]
+    return [power / (sum(varied) / len(varied)) for power in powers]
+
+
+def row_correlation(row, point, state_weights, n_ordered, rates):
+    """Π_j exp(-θ_j d_j(x_j, z_j)); where x_j is None, the mean of the factor over the training rows."""
     found = 1.0
-    for cell, state, weights, n in zip(row, point, state_weights, n_ordered, strict=True):
+    for cell, state, weights, n, rate in zip(row, point, state_weights, n_ordered, rates, strict=True):
         shares = [w / sum(weights) if cell is None else float(s == cell) for s, w in enumerate(weights)]
         found *= sum(p * exp(-rate * state_distance(weights, n, s, state)) for s, p in enumerate(shares))
     return found

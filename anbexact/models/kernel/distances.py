@@ -93,7 +93,9 @@ def information(table: DiscreteTable, distances: Sequence[StateDistances]) -> Fl
     for name, own in zip(table.vocabulary.features, distances, strict=True):
         in_order = ~np.isnan(own.places)
         groups = GROUPS + np.arange(len(own.places))
-        groups[in_order] = np.minimum(own.places[in_order] * GROUPS, GROUPS - 1).astype(np.int64)
+        # rounded, as a mid-rank on the border of two groups would otherwise be in one or the other by rounding errors
+        places = np.round(own.places[in_order] * GROUPS, 9)
+        groups[in_order] = np.minimum(places, GROUPS - 1).astype(np.int64)
         _, groups = np.unique(groups, return_inverse=True)
         joint = np.zeros((int(groups.max()) + 1, n_classes))
         np.add.at(joint, (groups[table.column(name)], labels), table.weights)
@@ -122,7 +124,8 @@ def with_relevance(
     """
     varied = np.array([len(own.shares) > 1 for own in distances])
     most = float(informations.max(initial=0.0))
-    raw = (informations / most + LEAST) ** exponent if most > 0 else np.ones(len(distances))
+    shares = informations / most if most > 0 else np.ones(len(distances))
+    raw = ((shares + LEAST) / (1 + LEAST)) ** exponent  # at most 1, so that no exponent overflows
     relevances = raw / raw[varied].mean() if varied.any() else raw
     return tuple(replace(own, relevance=float(r)) for own, r in zip(distances, relevances, strict=True))
 

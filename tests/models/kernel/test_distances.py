@@ -10,7 +10,14 @@ from similarities import ARITIES, N_ORDERED, UNSEEN, Sample, codes_of, with_hole
 from tiers import examples
 
 from anbexact import DiscreteTable
-from anbexact.models.kernel.distances import StateDistances, correlations, distances_of, log_correlations
+from anbexact.models.kernel.distances import (
+    StateDistances,
+    correlations,
+    distances_of,
+    information,
+    log_correlations,
+    with_relevance,
+)
 
 
 def one_column(values, weights=None, **options):
@@ -70,6 +77,52 @@ class TestStates:
         assert shares @ own.table @ shares <= 2 / 3 + 1e-12
 
 
+class TestRelevance:
+    @examples(60)
+    @given(seed=st.integers(0, 10**6), n_rows=st.integers(5, 80), weights=st.sampled_from(["ones", "mixed"]))
+    def test_information_is_that_of_the_formula(self, seed, n_rows, weights):
+        sample = Sample.drawn(seed, n_rows, weights)
+        table = sample.table
+        np.testing.assert_allclose(information(table, distances_of(table, {})), sample.informations, atol=1e-12)
+
+    def test_information_of_many_ordered_states_is_that_of_eight_groups(self):
+        """Of 64 states of one row each, which determine the class as exactly as they are known."""
+        codes = np.arange(64)
+        table = DiscreteTable.from_frame(pd.DataFrame({"a": codes, "b": codes % 2}), pd.Series(codes // 32, name="c"))
+        found = information(table, distances_of(table, {}))
+        np.testing.assert_allclose(found, [np.log(2) - 7 / 128, 0.0])
+
+    def test_rounding_errors_do_not_move_states_to_other_groups(self):
+        """The third state has the mid-rank 4.5/12, which is 3/8; in floating point, its sum was just below."""
+        codes = np.repeat(np.arange(5), [2, 2, 1, 3, 4])
+        labels = np.array([0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1])
+        table = DiscreteTable.from_frame(pd.DataFrame({"a": codes}), pd.Series(labels, name="c"))
+        expected = oracles.feature_information(codes.tolist(), labels.tolist(), [1] * 12, 5, 5, 2)
+        assert expected == pytest.approx(np.log(12 / 7) * 7 / 12 + np.log(12 / 5) * 5 / 12 - 4 / 24)
+        np.testing.assert_allclose(information(table, distances_of(table, {})), [expected])
+
+    @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 3.0, 1e5])
+    def test_is_one_on_average_and_a_power_of_the_information(self, exponent):
+        two = StateDistances(np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+        alone = StateDistances(np.array([0.5]), np.array([1.0]))
+        found = with_relevance([two, two, alone, two], np.array([0.4, 0.1, 0.0, 0.0]), exponent)
+        relevances = np.array([own.relevance for own in found])
+        assert relevances[[0, 1, 3]].mean() == pytest.approx(1)
+        if exponent < 1e5:
+            expected = oracles.feature_relevances([0.4, 0.1, 0.0, 0.0], [2, 2, 1, 2], exponent)
+            np.testing.assert_allclose(relevances, expected)
+            assert relevances[1] / relevances[0] == pytest.approx(0.3**exponent / 1.05**exponent)
+        else:
+            np.testing.assert_allclose(relevances, [3, 0, 0, 0])
+        np.testing.assert_array_equal(found[1].table, relevances[1] * two.table)
+
+    def test_is_one_where_nothing_is_known_of_the_class(self):
+        two = StateDistances(np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+        assert [own.relevance for own in with_relevance([two, two], np.zeros(2), 1.0)] == [1.0, 1.0]
+        alone = StateDistances(np.array([0.5]), np.array([1.0]))
+        assert [own.relevance for own in with_relevance([alone], np.zeros(1), 1.0)] == [1.0]
+
+
 class TestRows:
     @pytest.mark.parametrize("weights", ["ones", "mixed"])
     @pytest.mark.parametrize("seed", range(5))
@@ -78,8 +131,11 @@ class TestRows:
         rate = float(np.random.default_rng(seed).choice([0.1, 0.7, 3.0]))
         points, _ = sample.distinct
         rows = [*sample.rows, *with_holes(sample.rows, seed), (None,) * 3, (UNSEEN, 0, 0)]
-        found = correlations(codes_of(rows), codes_of(points), distances_of(sample.table, {}), rate)
-        np.testing.assert_allclose(found, sample.correlations(rows, points, rate), rtol=1e-12)
+        distances = distances_of(sample.table, {})
+        for exponent in (0.0, 1.0):
+            own = with_relevance(distances, np.array(sample.informations), exponent)
+            found = correlations(codes_of(rows), codes_of(points), own, rate)
+            np.testing.assert_allclose(found, sample.correlations(rows, points, rate, exponent), rtol=1e-10)
 
     def test_logs_grow_with_the_rate_where_no_cell_is_missing(self):
         sample = Sample.drawn(1)

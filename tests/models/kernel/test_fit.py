@@ -1,7 +1,8 @@
-"""Fits of kernel logistic regression: the mode of a Gaussian process, and the choice of rate and precision."""
+"""Fits of kernel logistic regression: the mode of a Gaussian process, and the choice of its parameters."""
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import oracles
@@ -16,7 +17,6 @@ from tiers import examples
 import anbexact.models.kernel.fit as fit_module
 from anbexact import DiscreteTable
 from anbexact._runtime.deadline import Deadline
-from anbexact.models.kernel.distances import distances_of
 from anbexact.models.kernel.fit import FIRST, choose_kernel, learn_kernel
 from anbexact.tables.folds import Folding, split_table
 
@@ -24,9 +24,9 @@ ALL = 1000
 """More points than a sample has rows."""
 
 
-def fitted(sample, rate, l2, points=ALL):
+def fitted(sample, rate, l2, points=ALL, relevance=0.5):
     """The model of a sample."""
-    return learn_kernel(sample.table, {}, [rate], [l2], points, Deadline())[0]
+    return learn_kernel(sample.table, {}, [[rate], [l2], [relevance]], points, Deadline())[0]
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def process_values(model, rows, sample):
     prior = np.array(oracles.prior_logs(sample.distinct[1]))
     constant = model.biases - prior
     points = [tuple(point) for point in model.points.T.tolist()]
-    return constant + sample.correlations(rows, points, model.rate) @ model.coefficients, constant
+    return constant + sample.correlations(rows, points, model.rate, model.relevance) @ model.coefficients, constant
 
 
 class TestMode:
@@ -56,19 +56,20 @@ class TestMode:
         weights=st.sampled_from(["ones", "mixed"]),
         rate=st.sampled_from([0.1, 0.7, 3.0]),
         l2=st.sampled_from([1e-2, 0.1, 1.0]),
+        relevance=st.sampled_from([0.0, 0.5, 1.0]),
     )
-    def test_is_that_of_the_gaussian_process(self, seed, weights, rate, l2):
+    def test_is_that_of_the_gaussian_process(self, seed, weights, rate, l2, relevance):
         """Over all functions, although the fit only knows those that the points span."""
         sample = Sample.drawn(seed, 20, weights)
         rows, class_weights = sample.distinct
         new = [*rows, *Sample.drawn(seed + 1, 10).rows]
-        covariances = 1 + sample.correlations(new, rows, rate)
+        covariances = 1 + sample.correlations(new, rows, rate, relevance)
         covariance = covariances[: len(rows)]
         with to_the_end():
-            exact = fitted(sample, rate, l2).posterior(codes_of(new))
+            exact = fitted(sample, rate, l2, relevance=relevance).posterior(codes_of(new))
         expected = np.exp(oracles.process_logs(class_weights, covariance, l2, covariances))
         np.testing.assert_allclose(exact, expected, atol=2e-5)
-        usual = fitted(sample, rate, l2)
+        usual = fitted(sample, rate, l2, relevance=relevance)
         best = oracles.process_mode(class_weights, covariance, l2)
         least, value = (
             oracles.process_objective(odds, class_weights, covariance, l2)
@@ -89,8 +90,8 @@ class TestMode:
         centres = [tuple(point) for point in model.points.T.tolist()]
         assert len(centres) == min(points, len(rows))
         _, constant = process_values(model, rows, sample)
-        to_rows = sample.correlations(rows, centres, 0.5)
-        between = sample.correlations(centres, centres, 0.5)
+        to_rows = sample.correlations(rows, centres, 0.5, 0.5)
+        between = sample.correlations(centres, centres, 0.5, 0.5)
         excess = class_weights.sum(axis=1, keepdims=True) * model.posterior(codes_of(rows)) - class_weights
         slopes = to_rows.T @ excess + l2 * between @ model.coefficients
         scaled = np.linalg.solve(np.linalg.cholesky(between), slopes)
@@ -120,8 +121,8 @@ class TestRows:
         for points in (4, ALL):
             one, other = (fitted(of, 0.5, 0.1, points).posterior(codes) for of in (weighted, repeated))
             np.testing.assert_array_equal(one, other)
-        rates, precisions = [0.3, 1.0, 3.0], [0.01, 0.1, 1.0]
-        chosen = [learn_kernel(of.table, {}, rates, precisions, 20, Deadline())[1] for of in (weighted, repeated)]
+        values = [0.3, 1.0, 3.0], [0.01, 0.1, 1.0], [0.0, 1.0]
+        chosen = [learn_kernel(of.table, {}, values, 20, Deadline())[1] for of in (weighted, repeated)]
         assert chosen[0] == chosen[1]
 
     @pytest.mark.parametrize("points", [4, ALL])
@@ -171,69 +172,64 @@ class TestRows:
             np.testing.assert_allclose(fitted(sample, 0.5, 0.1, points).posterior(codes), expected, atol=1e-6)
 
 
-def losses(sample, table, rates, precisions, n_folds):
-    """The log loss in some of three folds by the places of rate and precision, and that of the class frequencies."""
-    every, parts = np.array(list(sample.distinct[0])), []
-    place = {tuple(row): k for k, row in enumerate(every.tolist())}
+def losses(table, values, n_folds):
+    """The log loss in some of three folds by the places of the values, and that of the class frequencies."""
+    folds = []
     for pair in split_table(table, 3)[:n_folds]:
-        part = []
-        for rows in pair:
-            weights = np.zeros((len(every), N_CLASSES))
-            for row, weight in zip(rows.codes.tolist(), rows.weights, strict=True):
-                weights[place[tuple(row[:-1])], row[-1]] += weight
-            part.append(weights)
-        parts.append(part)
-    total = sum(held.sum() for _, held in parts)
+        left, held = map(Sample.of, pair)
+        folds.append((left, *left.distinct, *held.distinct))
+    total = sum(of_held.sum() for *_, of_held in folds)
 
-    def loss_at(i, j):
+    @cache
+    def covariances(fold, rate, relevance):
+        left, known, _, new, _ = folds[fold]
+        return tuple(1 + left.correlations(rows, known, rate, relevance) for rows in (known, new))
+
+    @cache
+    def loss_at(place):
+        rate, l2, relevance = (own[k] for own, k in zip(values, place, strict=True))
         found = 0.0
-        covariance = 1 + sample.correlations(list(place), list(place), rates[i])
-        for left, held in parts:
-            known = left.sum(axis=1) > 0
-            own = covariance[np.ix_(known, known)], precisions[j], covariance[:, known]
-            found -= (held * oracles.process_logs(left[known], *own)).sum()
+        for fold, (_, _, of_known, _, of_new) in enumerate(folds):
+            own, to_new = covariances(fold, rate, relevance)
+            found -= (of_new * oracles.process_logs(of_known, own, l2, to_new)).sum()
         return found / total
 
-    baseline = -sum((held @ oracles.prior_logs(left)).sum() for left, held in parts) / total
+    baseline = -sum((of_new @ oracles.prior_logs(of_known)).sum() for _, _, of_known, _, of_new in folds) / total
     return loss_at, baseline
 
 
-def climbed(loss_at, n_rates, n_precisions):
-    """The best place that is reached from the first one by going to the best of four neighbours."""
-    known = {}
-
-    def loss(place):
-        if place not in known:
-            known[place] = loss_at(*place)
-        return known[place]
-
-    here = min(FIRST[0], n_rates - 1), min(FIRST[1], n_precisions - 1)
-    while True:
-        steps = [(here[0] + a, here[1] + b) for a, b in ((0, 1), (0, -1), (1, 0), (-1, 0))]
-        near = [place for place in steps if 0 <= place[0] < n_rates and 0 <= place[1] < n_precisions]
-        best = min([here, *near], key=loss)
-        if best == here:
-            return here, loss(here)
-        here = best
+def climbed(loss_at, lengths):
+    """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on."""
+    here, before = tuple(min(first, n - 1) for first, n in zip(FIRST, lengths, strict=True)), None
+    while here != before:
+        before = here
+        for axis in (1, 2, 0):
+            for step in (-1, 1):
+                while True:
+                    near = tuple(k + step * (a == axis) for a, k in enumerate(here))
+                    if not 0 <= near[axis] < lengths[axis] or loss_at(near) >= loss_at(here):
+                        break
+                    here = near
+    return here
 
 
 class TestChoice:
-    RATES, PRECISIONS = [0.05, 0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0, 10.0]
+    VALUES = [0.05, 0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0, 10.0], [0.0, 0.5, 1.0]
+    START = (3.0, 1.0, 0.5)
 
     def chosen(self, table, deadline=None, progress=None):
-        return choose_kernel(
-            table, distances_of(table, {}), self.RATES, self.PRECISIONS, deadline or Deadline(), progress
-        )
+        return choose_kernel(table, {}, self.VALUES, deadline or Deadline(), progress)
 
-    def check(self, sample, table, n_folds=3):
+    def check(self, table, n_folds=3):
         with to_the_end():
             exact = self.chosen(table)
         usual = self.chosen(table)
-        loss_at, baseline = losses(sample, table, self.RATES, self.PRECISIONS, n_folds)
-        (i, j), least = climbed(loss_at, len(self.RATES), len(self.PRECISIONS))
+        loss_at, baseline = losses(table, self.VALUES, n_folds)
+        place = climbed(loss_at, [len(own) for own in self.VALUES])
+        setting = tuple(own[k] for own, k in zip(self.VALUES, place, strict=True))
         for chosen, tolerance in ((exact, 1e-5), (usual, 2e-3)):
-            assert (chosen.rate, chosen.l2) == (self.RATES[i], self.PRECISIONS[j])
-            assert chosen.log_loss == pytest.approx(least, abs=tolerance)
+            assert chosen.setting == setting
+            assert chosen.log_loss == pytest.approx(loss_at(place), abs=tolerance)
             assert chosen.of_frequencies == pytest.approx(baseline)
 
     @pytest.mark.parametrize(
@@ -246,12 +242,35 @@ class TestChoice:
         ],
     )
     def test_is_the_end_of_a_climb(self, seed, weights):
-        sample = Sample.drawn(seed, 24, weights)
-        self.check(sample, sample.table)
+        self.check(Sample.drawn(seed, 20, weights).table)
+
+    @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
+    def test_order_of_the_climb_decides_between_several_ends(self, lengths, monkeypatch):
+        """On losses of many local minima, which no model has."""
+        values, ends = [list(map(float, range(n))) for n in lengths], set()
+        for seed in range(20):
+            of_place = np.random.default_rng(seed).random(lengths)
+
+            class Known:
+                n_held, weight, loss_of_frequencies = 1, 1.0, 0.0
+
+                def __init__(self, *parts):
+                    pass
+
+                def loss(self, setting, _, of_place=of_place):
+                    return of_place[tuple(map(int, setting))]
+
+            monkeypatch.setattr(fit_module, "_Fold", Known)
+            chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
+            place = climbed(lambda place, of_place=of_place: of_place[place], lengths)
+            assert tuple(map(int, chosen.setting)) == place
+            assert chosen.log_loss == pytest.approx(of_place[place])
+            ends.add(place)
+        assert len(ends) > 3
 
     @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
     def test_holds_out_whole_groups(self, seed):
-        sample = Sample.drawn(seed, 24, "mixed")
+        sample = Sample.drawn(seed, 20, "mixed")
         table = sample.table
         place = {tuple(row): k for k, row in enumerate(table.codes.tolist())}
         kept = [
@@ -261,13 +280,13 @@ class TestChoice:
         ]
         rows, labels, weights, groups = map(np.array, zip(*kept, strict=True))
         grouped = replace(table, folding=Folding.of_groups(rows, labels, weights, N_CLASSES, groups))
-        self.check(sample, grouped)
-        assert self.chosen(grouped).log_loss != pytest.approx(self.chosen(table).log_loss, rel=1e-2)
+        self.check(grouped)
+        other_folds, folds = (self.chosen(of).of_frequencies for of in (grouped, table))
+        assert abs(other_folds - folds) > 1e-3
 
     def test_stops_when_enough_rows_are_held_out(self, monkeypatch):
-        sample = Sample.drawn(0, 24)
         monkeypatch.setattr(fit_module, "ROWS_TO_PREDICT", 1)
-        self.check(sample, sample.table, n_folds=1)
+        self.check(Sample.drawn(0, 20).table, n_folds=1)
 
     def test_learns_from_some_of_many_rows(self, monkeypatch):
         table, folds = Sample.drawn(0, 60).table, []
@@ -275,7 +294,7 @@ class TestChoice:
         class Noted(fit_module._Fold):
             def __init__(self, *parts):
                 super().__init__(*parts)
-                folds.append([len(rows.weights) for rows in parts[:2]])
+                folds.append([len(rows.weights) for rows in (self._left, self._held)])
 
         monkeypatch.setattr(fit_module, "_Fold", Noted)
         every = self.chosen(table)
@@ -286,37 +305,36 @@ class TestChoice:
         assert some == again
         assert some.log_loss != pytest.approx(every.log_loss)
 
-    def test_of_one_rate_and_one_precision_holds_out_nothing(self, monkeypatch):
+    def test_of_one_value_each_holds_out_nothing(self, monkeypatch):
         monkeypatch.setattr(fit_module, "split_table", None)
-        table = Sample.drawn(0).table
-        chosen = choose_kernel(table, distances_of(table, {}), [0.5], [0.1], Deadline())
-        assert (chosen.rate, chosen.l2) == (0.5, 0.1)
+        chosen = choose_kernel(Sample.drawn(0).table, {}, [[0.5], [0.1], [0.0]], Deadline())
+        assert chosen.setting == (0.5, 0.1, 0.0)
         assert np.isnan([chosen.log_loss, chosen.of_frequencies]).all()
 
     def test_of_a_single_row_is_where_the_search_begins(self):
         table = DiscreteTable.from_frame(pd.DataFrame({"a": ["u"]}), pd.Series(["x"], name="c"))
         chosen = self.chosen(table)
-        assert (chosen.rate, chosen.l2) == (self.RATES[FIRST[0]], self.PRECISIONS[FIRST[1]])
+        assert chosen.setting == self.START
         assert np.isnan(chosen.log_loss)
 
     def test_without_time_is_where_the_search_begins(self):
         told = []
         chosen = self.chosen(Sample.drawn(0).table, Deadline(1e-9), lambda *step: told.append(step))
-        assert (chosen.rate, chosen.l2) == (self.RATES[FIRST[0]], self.PRECISIONS[FIRST[1]])
+        assert chosen.setting == self.START
         assert np.isfinite(chosen.log_loss)
-        assert told == [("rate and precision", 1 / 25)]
+        assert told == [("rate, precision and relevance", 1 / 75)]
 
     def test_tells_its_progress(self):
         told = []
         self.chosen(Sample.drawn(0).table, progress=lambda *step: told.append(step))
-        assert [phase for phase, _ in told] == ["rate and precision"] * len(told)
-        assert [share for _, share in told] == [(k + 1) / 25 for k in range(len(told))]
-        assert 3 <= len(told) <= 25
+        assert [phase for phase, _ in told] == ["rate, precision and relevance"] * len(told)
+        assert [share for _, share in told] == [(k + 1) / 75 for k in range(len(told))]
+        assert 4 <= len(told) <= 75
 
 
 def test_a_fit_without_time_is_not_the_end_of_it():
     sample = Sample.drawn(0)
-    model, _, in_time = learn_kernel(sample.table, {}, [0.5], [0.1], ALL, Deadline(1e-9))
+    model, _, in_time = learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline(1e-9))
     assert not in_time
     rows, class_weights = sample.distinct
     of_first, of_best, of_frequencies = (
@@ -328,4 +346,4 @@ def test_a_fit_without_time_is_not_the_end_of_it():
         )
     )
     assert of_frequencies < of_first < of_best
-    assert learn_kernel(sample.table, {}, [0.5], [0.1], ALL, Deadline())[2]
+    assert learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline())[2]

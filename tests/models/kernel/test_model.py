@@ -1,6 +1,7 @@
 """Kernel logistic regression as a value: its posterior against a loop over points, its dictionary, its refusals."""
 
 import copy
+import itertools
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from similarities import ARITIES, N_CLASSES, Sample, codes_of, with_holes
 
 import anbexact.models.kernel.model as model_module
-from anbexact.models.kernel.distances import distances_of
+from anbexact.models.kernel.distances import distances_of, with_relevance
 from anbexact.models.kernel.model import KernelModel
 
 
@@ -20,12 +21,13 @@ def random_model(seed, weights="ones"):
     model = KernelModel(
         vocabulary=sample.table.vocabulary,
         cut_points={},
-        distances=distances_of(sample.table, {}),
+        distances=with_relevance(distances_of(sample.table, {}), np.array(sample.informations), 0.5),
         points=codes_of(points),
         coefficients=rng.normal(size=(len(points), N_CLASSES)),
         biases=rng.normal(size=N_CLASSES),
         rate=float(rng.choice([0.2, 1.0, 4.0])),
         l2=0.1,
+        relevance=0.5,
     )
     return model, sample
 
@@ -39,7 +41,7 @@ class TestPosterior:
         points, _ = sample.distinct
         expected = [
             oracles.kernel_posterior(own, model.coefficients, model.biases)
-            for own in sample.correlations(rows, points, model.rate)
+            for own in sample.correlations(rows, points, model.rate, 0.5)
         ]
         found = model.log_posterior(codes_of(rows))
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -71,6 +73,19 @@ class TestPosterior:
         monkeypatch.setattr(model_module, "CELLS_AT_ONCE", 1)
         np.testing.assert_allclose(model.log_posterior(codes_of(sample.rows)), whole, atol=1e-12)
 
+    def test_is_a_potential_of_all_features(self, monkeypatch):
+        model, _ = random_model(1)
+        states = list(itertools.product(*map(range, ARITIES)))
+        (potential,) = model.to_potentials()
+        assert potential.features == model.vocabulary.features
+        logs = np.array([potential.logs[state] for state in states])
+        np.testing.assert_allclose(logs, model.log_posterior(codes_of(states)), atol=1e-12)
+        monkeypatch.setattr(model_module, "CELLS_AT_ONCE", 7)
+        np.testing.assert_allclose(model.to_potentials()[0].logs, potential.logs, atol=1e-12)
+        monkeypatch.setattr(model_module, "available_memory", lambda: 100)
+        with pytest.raises(MemoryError, match=r"one function of all features: its table for their 90 joint states"):
+            model.to_potentials()
+
     def test_facts(self):
         model, sample = random_model(0)
         n_points = len(sample.distinct[0])
@@ -78,6 +93,7 @@ class TestPosterior:
             "free_parameters": (n_points + 1) * (N_CLASSES - 1),
             "rate": model.rate,
             "l2": 0.1,
+            "relevance": 0.5,
             "points": n_points,
         }
 
@@ -87,7 +103,6 @@ class TestPosterior:
             (lambda: model.sample(1), "rows cannot be drawn from a KernelModel"),
             (lambda: model.log_joint(codes_of(sample.rows)), "has no distribution of the features"),
             (model.to_network, "is not a network of conditional tables"),
-            (model.to_potentials, "are not a sum over families of features"),
             (model.family_sum, "are not a sum over families of features"),
         ):
             with pytest.raises(TypeError, match=message):
@@ -143,6 +158,8 @@ class TestDictionary:
             (("states", 1, "shares"), [1.0], "states: a list of length 3 was expected, not 1"),
             (("states", 1, "shares"), [0.5, 0.5, 0.5], "states: the shares of the states must be .* add up to 1"),
             (("states", 1, "shares"), [1.5, -0.5, 0.0], "states: the shares of the states must be 0 or more"),
+            (("states", 2, "relevance"), -1.0, "states: a finite number of 0 or more was expected, not -1"),
+            (("states", 2, "relevance"), KeyError, "states: 'relevance' is missing"),
             (("points",), 3, "points: a list was expected, not 3"),
             (("points", 0), [0, 0], "points: a list of length 3 was expected, not 2"),
             (("points", 0, 1), 3, "points: a whole number from 0 to 2 was expected, not 3"),
@@ -152,9 +169,11 @@ class TestDictionary:
             (("coefficients", 0, 0), float("nan"), "coefficients: a list of finite numbers was expected"),
             (("biases",), [0.0, 0.0], "biases: a list of length 3 was expected, not 2"),
             (("biases", 0), None, "biases: a list of numbers was expected"),
-            (("rate",), 0, "rate and l2: a finite number above 0 was expected, not 0"),
-            (("l2",), KeyError, "rate and l2: 'l2' is missing"),
-            (("l2",), float("inf"), "rate and l2: a finite number above 0 was expected, not inf"),
+            (("rate",), 0, "rate, l2 and relevance: a finite number above 0 was expected, not 0"),
+            (("l2",), KeyError, "rate, l2 and relevance: 'l2' is missing"),
+            (("relevance",), -0.5, "rate, l2 and relevance: a finite number of 0 or more was expected, not -0.5"),
+            (("relevance",), None, "rate, l2 and relevance: a number was expected, not None"),
+            (("l2",), float("inf"), "rate, l2 and relevance: a finite number above 0 was expected, not inf"),
         ],
     )
     def test_nonsense_is_refused_with_its_field(self, place, value, message):
