@@ -17,7 +17,7 @@ from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, learn_kernel
 from anbexact.models.kernel.model import KernelModel
-from anbexact.tables.cuts.rules import equal_frequency
+from anbexact.tables.cuts.quantiles import QuantileDiscretizer
 from anbexact.tables.training import TrainingColumns
 
 AUTO = "auto"
@@ -55,7 +55,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
     Parameters
     ----------
     discretizer : "auto", name, None or transformer
-        As in :class:`~anbexact.NetworkClassifier`, but ``"auto"`` stands for 64 intervals of equal frequency.
+        As in :class:`~anbexact.NetworkClassifier`, but ``"auto"`` stands for 64 intervals of about equal weight, or
+        one for each value if there are fewer values.
     rate : float or "auto", default "auto"
         θ, above 0. ``"auto"`` chooses it from the powers of 2 from 1/4 to 16, divided by the number of features with
         two states or more, by threefold cross-validation (:func:`~anbexact.models.kernel.fit.choose_kernel`).
@@ -103,7 +104,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     model_: KernelModel
     model_type = KernelModel
-    automatic_rule = "equal_frequency"
+    automatic_rule = "quantiles"
     _in_time: bool = True
 
     def check_parameters(self) -> None:
@@ -122,7 +123,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
     def _learn_model(self, read: TrainingColumns) -> KernelModel:
         deadline = Deadline(self.time_limit)
         table, cut_points = read.discretised(
-            equal_frequency(INTERVALS) if _is_auto(self.discretizer) else self.discretizer
+            QuantileDiscretizer(INTERVALS) if _is_auto(self.discretizer) else self.discretizer
         )
         n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
         given = self.rate, self.l2, self.relevance

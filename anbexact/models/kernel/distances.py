@@ -64,7 +64,8 @@ class StateDistances(ByFields):
 def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> tuple[StateDistances, ...]:
     """Return the distances between the states of every feature of a table, all of relevance 1.
 
-    States follow an order if they are intervals or numbers; the state of missing cells, if there is one, does not.
+    States follow the order in which they are listed if they are intervals or numbers; the state of missing cells, if
+    there is one, does not.
     """
     vocabulary = table.vocabulary
     in_order = ordered_features(vocabulary, cut_points, ())

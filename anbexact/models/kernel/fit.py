@@ -31,7 +31,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 RATES = tuple(2.0**k for k in range(-2, 5))
-"""The rates to choose from, times the number of features with two states or more."""
+"""The rates to choose from, to be divided by the number of features with two states or more."""
 PRECISIONS = tuple(10.0**k for k in range(-4, 1))
 """The precisions of the prior to choose from."""
 RELEVANCES = 0.0, 0.5, 1.0
