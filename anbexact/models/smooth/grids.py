@@ -197,7 +197,7 @@ class _OnGrids:
     ) -> _OnGrids:
         """Return a problem with some pairs on finer grids."""
         problem, old = on_grids(problem, grids)
-        folds = SmoothFolds(problem, shift[old])
+        folds = SmoothFolds(problem, shift[old], few=True)
         assert smoothness.by_evidence is not None
         assert smoothness.tuning is not None
         tried = Tried(folds, smoothness.by_evidence, smoothness.tuning, deadline)

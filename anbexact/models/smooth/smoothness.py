@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,8 @@ FOLDS = 5
 """Number of folds."""
 MANY_ROWS = 2_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""
+ENOUGH = 4_000
+"""Total weight of left-out rows that suffices to compare strengths, or grids."""
 GROUPS = 5
 """Maximum number of groups of neighbouring states of an ordered feature in naive Bayes."""
 ESS = 1.0
@@ -359,7 +362,7 @@ def tuned(
     """
     if is_slow(problem) or not chosen.strengths or not chosen.complete:
         return chosen
-    folds = SmoothFolds(problem, shift)
+    folds = SmoothFolds(problem, shift, few=True)
     if not len(folds):
         return retuned(chosen, Tuning(centre=CENTRE))
     best, lowest = None, np.inf
@@ -503,11 +506,16 @@ class SmoothFolds:
     problem : SmoothProblem
     start : (cells, classes) array, optional
         Shifts from which the first fits start; by default, zeros.
+    few : bool, default False
+        Whether folds are left out after those with a total weight of `ENOUGH` left-out rows.
     """
 
-    def __init__(self, problem: SmoothProblem, start: Floats | None = None) -> None:
-        n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
+    def __init__(self, problem: SmoothProblem, start: Floats | None = None, *, few: bool = False) -> None:
+        total = float(problem.weights.sum())
+        n_folds = FOLDS if total < MANY_ROWS else 3
         parts = [part for part in problem.parts(n_folds) if part.held.any() and part.left.any()]
+        if few and total > ENOUGH:
+            parts = parts[: ceil(ENOUGH * n_folds / total)]
         self._folds = [_Fold(problem, part, start) for part in parts]
 
     def __len__(self) -> int:

@@ -472,6 +472,16 @@ class TestFolds:
         np.testing.assert_array_equal(folds.weights, np.concatenate(weights))
         assert np.ptp(found) > 1
 
+    @pytest.mark.parametrize(("share", "used"), [(0.99, FOLDS), (0.8, 4), (0.79, 4), (0.2, 1), (0.01, 1)])
+    def test_with_enough_left_out_rows_the_first_folds_suffice(self, share, used, monkeypatch):
+        problem = made(15, weights="ones")
+        monkeypatch.setattr("anbexact.models.smooth.smoothness.ENOUGH", share * problem.weights.sum() * (1 - 1e-12))
+        every, some = SmoothFolds(problem), SmoothFolds(problem, few=True)
+        assert (len(every), len(some)) == (FOLDS, used)
+        np.testing.assert_array_equal(some.weights, every.weights[: len(some.weights)])
+        found = some.logs(STRENGTHS, None)
+        np.testing.assert_allclose(found, every.logs(STRENGTHS, None)[: len(found)], atol=1e-9)
+
 
 class TestShapesWithoutCurvature:
     @pytest.mark.parametrize(
@@ -502,8 +512,8 @@ class TestShapesWithoutCurvature:
         class Folds:
             weights = np.tile([1.0, 3.0], 20)
 
-            def __init__(self, *given):
-                pass
+            def __init__(self, *given, few):
+                assert few
 
             def __len__(self):
                 return 5
