@@ -71,7 +71,9 @@ class KernelClassifier(KernelParameters, TableClassifier):
         in the same way. With more than 50,000 distinct rows, there are fewer, so that 50 million correlations fit
         into memory.
     time_limit : float, optional
-        Time limit in seconds. When it runs out, the best coefficients found so far are used, with a warning.
+        Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance, and if
+        little is left, there are fewer points. When it runs out, the best coefficients found so far are used, with a
+        warning.
 
     The other parameters are those of :class:`~anbexact.NetworkClassifier`.
 

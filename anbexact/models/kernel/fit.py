@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import inf, isqrt, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,10 @@ ROWS_TO_CHOOSE = 1_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
 MOST_CORRELATIONS = 5 * 10**7
 """Maximum number of correlations between rows and points; with more rows, there are fewer points."""
+PRODUCTS_PER_SECOND = 10**9
+"""Number of products of a basis that are certainly computed in a second: with little time, there are fewer points."""
+FEWEST_POINTS = 50
+"""Number of points that a fit has even without any time left."""
 JITTER = 1e-8
 """What is added to the variance of every point, so that rounding does not make their covariance singular."""
 STATIONARY, SETTLED = 1e-7, 1e-6
@@ -258,13 +262,17 @@ def fit_kernel(
     most_points : int
         Maximum number of points: all distinct rows or, if there are more, some of them, drawn at random.
     deadline : Deadline
-        When it passes, the best coefficients found so far are used.
+        When it passes, the best coefficients found so far are used. If little time is left, there are fewer points.
     """
     distances = distances_of(table, cut_points)
     distances = with_relevance(distances, information(table, distances), setting.relevance)
     rows = _Rows.of(table)
     n_rows = len(rows.weights)
-    points = rows.some(max(1, min(most_points, MOST_CORRELATIONS // max(n_rows, 1))), np.random.default_rng(SEED))
+    most_points = max(1, min(most_points, MOST_CORRELATIONS // max(n_rows, 1)))
+    if deadline.left < inf:
+        in_time = isqrt(int(deadline.left / 2 * PRODUCTS_PER_SECOND) // max(n_rows, 1))
+        most_points = min(most_points, max(FEWEST_POINTS, in_time))
+    points = rows.some(most_points, np.random.default_rng(SEED))
     root = _root(correlations(points.codes, points.codes, distances, setting.rate))
     basis = root
     if len(points.weights) < n_rows:
@@ -356,9 +364,10 @@ def learn_kernel(
 ) -> tuple[KernelModel, KernelChoice, bool]:
     """Return the model with the best of some settings, this choice, and whether all ended in time.
 
-    Arguments are those of :func:`choose_kernel` and :func:`fit_kernel`.
+    Arguments are those of :func:`choose_kernel` and :func:`fit_kernel`. At most half of the time is for the choice.
     """
     with one_blas_thread():
-        chosen = choose_kernel(table, cut_points, values, deadline, progress)
+        half = deadline.within(deadline.left / 2) if deadline.left < inf else deadline
+        chosen = choose_kernel(table, cut_points, values, half, progress)
         model, in_time = fit_kernel(table, cut_points, chosen.setting, most_points, deadline)
     return model, chosen, in_time

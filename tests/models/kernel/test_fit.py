@@ -163,6 +163,20 @@ class TestRows:
         monkeypatch.setattr(fit_module, "MOST_CORRELATIONS", 1)
         assert fitted(sample, 0.5, 0.1).points.shape[1] == 1
 
+    def test_with_little_time_there_are_fewer_points(self, monkeypatch):
+        sample = Sample.drawn(0)
+        n_rows = len(sample.distinct[0])
+
+        def points(deadline, most=ALL):
+            return learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], most, deadline)[0].points.shape[1]
+
+        monkeypatch.setattr(fit_module, "PRODUCTS_PER_SECOND", n_rows * 4.2**2 / 500)
+        monkeypatch.setattr(fit_module, "FEWEST_POINTS", 2)
+        assert points(Deadline(1000)) == 4  # half of the time is for at least n_rows × 4² products
+        assert points(Deadline(1000), 3) == 3
+        assert points(Deadline(1e-9)) == 2
+        assert points(Deadline()) == n_rows
+
     def test_parts_of_the_basis_add_up(self, monkeypatch):
         sample = Sample.drawn(0, 40, "mixed")
         codes = codes_of(sample.rows)
