@@ -574,6 +574,33 @@ class TestFit:
             records = self.cross_fitted(sparing=True)
         assert [record.outcome for record in records] == ["", "refused: its closed network is too large"]
 
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_member_that_extends_another_is_refused_while_the_others_stay(self, workers, monkeypatch):
+        usual = learning.log_posteriors
+
+        def refusing(model, X, labels):
+            if isinstance(model, KDBClassifier):
+                raise MemoryError("its closed network is too large")
+            return usual(model, X, labels)
+
+        monkeypatch.setattr(learning, "log_posteriors", refusing)
+        members = [*TWO, ("more than TAN", KDBClassifier(ess=1.0), None, "TAN")]
+        with parallel_config("threading", n_jobs=workers):
+            records = self.cross_fitted(members=members, sparing=True)
+        assert [record.outcome for record in records] == ["", "", "refused: its closed network is too large"]
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_members_after_a_sufficient_one_are_not_copies_of_others(self, workers, monkeypatch):
+        bayes, tan = (record.log_loss for record in self.cross_fitted())
+        monkeypatch.setattr(learning, "LITTLE", (bayes + tan) / 2 * len(frames()[1]))
+        again = clone(TWO[0][1]).set_params(ess=1.000001)
+        members = [*TWO, ("again", again), ("more than TAN", KDBClassifier(ess=1.0), None, "TAN")]
+        with parallel_config("threading", n_jobs=workers):
+            records = self.cross_fitted(members=members, sparing=True)
+        assert [record.outcome for record in records] == ["", "", "not needed", "not needed"]
+        assert [record.copies for record in records] == [1, 1, 1, 1]
+        assert records[3].fitted is None
+
     def test_automatic_members_are_learned_until_nothing_is_left_to_gain(self):
         X = pd.DataFrame({"a": list("uvw") * 2000, "b": list("xy") * 3000})
         pool = PooledClassifier().fit(X, (X["a"] == "u").rename("k"))

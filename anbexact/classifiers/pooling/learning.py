@@ -32,7 +32,7 @@ from anbexact.tables.table import Weights
 MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
 """Columns of ``members_``: what is known about every member that was considered."""
 FAR_BEHIND = 1.5
-"""Log loss of a member, as a multiple of the least one, from which members that extend it are left out."""
+"""Log loss of a member, as a multiple of the least one, above which members that extend it are left out."""
 OUT_OF_TIME = "out of time"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
@@ -99,12 +99,14 @@ class Record:
         for other in others:
             if np.sqrt(np.mean((self.own_logs - other.own_logs) ** 2)) < ALIKE:
                 self.outcome = SAME.format(other.member.name)
-                other.copies += 1
                 return True
         return False
 
     def is_behind(self, others: Sequence[Record]) -> bool:
-        """Record and return whether the member extends one that is far behind the best of those that extend none."""
+        """Record and return whether the member extends one of the others that is far behind the best of them.
+
+        Of the others, only those count that extend none themselves.
+        """
         losses = {other.member.name: other.log_loss for other in others if other.member.extends is None}
         extended = self.member.extends
         if extended in losses and losses[extended] > FAR_BEHIND * min(losses.values()):
@@ -245,8 +247,8 @@ def learn_members(
         Called with a phase and the finished fraction of the whole.
     sparing : bool, default False
         Whether members are left out that could hardly improve the pool: those that, learned from all rows, predict
-        them as an earlier one does; those that extend one whose log loss is `FAR_BEHIND` times the least one; and
-        those after a member whose total loss on the held-out rows is below `LITTLE`.
+        them as an earlier one does; those that extend one whose log loss is more than `FAR_BEHIND` times the least
+        one; and those after a member whose total loss on the held-out rows is below `LITTLE`.
     """
     if _on_workers(deadline):
         _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
@@ -254,6 +256,8 @@ def learn_members(
         _learn_in_turn(records, rows, folds, labels, deadline, progress, sparing=sparing)
     if sparing:
         _leave_out_needless(records, folds)
+        for record in records:
+            record.copies += sum(other.outcome == SAME.format(record.member.name) for other in records)
 
 
 def _learn_in_turn(
@@ -326,11 +330,15 @@ def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
 
 
 def _leave_out_same(
-    known: Sequence[Record], records: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any]
+    records: Sequence[Record],
+    places: Iterable[int],
+    known: Sequence[Record],
+    folds: Sequence[Fold],
+    labels: Sequence[Any],
 ) -> None:
-    """Record which of the members, learned from all rows, predict them as an earlier or a known one does."""
+    """Record which members at some places, learned from all rows, predict them as a known or an earlier one does."""
     earlier = list(known)
-    for record in records:
+    for record in (records[place] for place in places):
         if record.outcome:
             continue
         try:
@@ -341,10 +349,10 @@ def _leave_out_same(
 
 
 def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold]) -> None:
-    """Record that members after the first sufficient one are not needed, whether or not they were learned."""
+    """Record that members after the first sufficient one are not needed, whatever became of them on workers."""
     found = False
     for record in records:
-        record.outcome = record.outcome or (NOT_NEEDED if found else "")
+        record.outcome = NOT_NEEDED if found else record.outcome
         found = found or (not record.outcome and _sufficient(record, folds))
 
 
@@ -370,7 +378,10 @@ def _learn_on_workers(
     *,
     sparing: bool,
 ) -> None:
-    """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold."""
+    """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold.
+
+    Members that extend others are learned after all the others, if these do not show that they can be left out.
+    """
     n_jobs, done = len(_groups(records, range(len(records)))) * (len(folds) + 1), 0
 
     def results_of(
@@ -383,40 +394,42 @@ def _learn_on_workers(
                 progress("members", min(done / n_jobs, 1.0))
             yield from zip([records[place] for place in group], results, strict=True)
 
-    for extending in (False, True) if sparing else (None,):  # extensions of members far behind are not learned
-        chosen = [k for k, record in enumerate(records) if extending in (None, record.member.extends is not None)]
-        earlier = [record for record in records if not record.outcome and extending and record.member.extends is None]
-        chosen = [k for k in chosen if not (extending and records[k].is_behind(earlier))]
-        groups = _groups(records, chosen)
+    def learn(places: Sequence[int], known: Sequence[Record]) -> None:
+        groups = _groups(records, places)
         jobs = [(group, 0) for group in groups]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            for record, result in results_of(
-                _fitted_group, ([record.member.estimator for record in records], rows), jobs
-            ):
+            shared: Any = [record.member.estimator for record in records], rows
+            for record, result in results_of(_fitted_group, shared, jobs):
                 record.seconds += result.seconds
                 if isinstance(result.found, Exception):
                     _refuse(record, records, result.found)
                 else:
                     record.fitted = result.found
-        for k in chosen:
-            records[k].caught = caught  # which member gave a warning is not known
+        for place in places:
+            records[place].caught = caught  # which member gave a warning is not known
         if sparing and folds:
-            _leave_out_same(earlier, [records[k] for k in chosen], folds, labels)
-        learned = [[k for k in group if not records[k].outcome] for group in groups]
+            _leave_out_same(records, places, known, folds, labels)
+        learned = [[place for place in group if not records[place].outcome] for group in groups]
         jobs = [(group, k) for group in learned if group for k in range(len(folds))]
         with warnings.catch_warnings():  # not in the jobs: all threads share the filters
             warnings.simplefilter("ignore")
-            shared = ([record.fitted for record in records], folds, labels)
+            shared = [record.fitted for record in records], folds, labels
             for record, result in results_of(_held_out_by_group, shared, jobs):
                 record.seconds += result.seconds
                 if isinstance(result.found, Exception):
                     _refuse(record, records, result.found)
                 else:
                     record.logs.append(result.found)
-        for k in chosen:
-            if not records[k].outcome:
-                records[k].log_loss = _log_loss(records[k], folds)
+        for place in places:
+            if not records[place].outcome:
+                records[place].log_loss = _log_loss(records[place], folds)
+
+    extending = [place for place, record in enumerate(records) if sparing and record.member.extends is not None]
+    learn([place for place in range(len(records)) if place not in extending], [])
+    known = [record for place, record in enumerate(records) if place not in extending and not record.outcome]
+    if not (folds and any(_sufficient(record, folds) for record in known)):
+        learn([place for place in extending if not records[place].is_behind(known)], known)
 
 
 Found = TypeVar("Found")
