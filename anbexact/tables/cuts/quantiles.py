@@ -12,10 +12,10 @@ from anbexact.tables.table import Weights
 class QuantileDiscretizer(CutPointDiscretizer):
     """Cut every column into intervals of about equal weight, at most one for each value.
 
-    A column with no more than ``max_bins`` values is cut between all of them. In others, the k-th cut lies between
-    two neighbouring values such that the share of the weight below it is as near as possible to ``k / max_bins``.
-    Unlike in scikit-learn's ``KBinsDiscretizer``, the two largest values are not always in the same interval. Missing
-    cells (NaN) are ignored and stay missing.
+    A column of at most ``max_bins`` values is cut between all of them. In any other column, the k-th cut lies between
+    the two neighbouring values for which the share of the weight below it is as near as possible to
+    ``k / max_bins``; cuts that coincide count once. Unlike scikit-learn's ``KBinsDiscretizer``, this rule can cut
+    between the two largest values, too. Missing cells (NaN) are ignored and stay missing.
 
     Fitted attributes are those of :class:`~anbexact.tables.cuts.CutPointDiscretizer`.
 
@@ -38,6 +38,9 @@ class QuantileDiscretizer(CutPointDiscretizer):
         ends = np.arange(len(distinct) - 1)
         if len(distinct) > self.max_bins:
             below = np.cumsum(np.bincount(inverse, weights))
-            shares = np.arange(1, self.max_bins) / self.max_bins
-            ends = np.unique(np.abs(below[ends] / below[-1] - shares[:, None]).round(9).argmin(axis=1))
+            below, shares = below[ends] / below[-1], np.arange(1, self.max_bins) / self.max_bins
+            higher = np.searchsorted(below, shares).clip(1, len(ends) - 1)
+            # rounded, as otherwise rounding errors would choose between two values that are equally near
+            near = np.abs(below[[higher - 1, higher]] - shares).round(9)
+            ends = np.unique(np.where(near[0] <= near[1], higher - 1, higher))
         return np.array([midpoint(float(distinct[k]), float(distinct[k + 1])) for k in ends], dtype=np.float64)
