@@ -33,13 +33,13 @@ class KernelModel(ByFields, Model):
     """Log odds with interactions of all orders: ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant``.
 
     ``k(x, z) = Π_j exp(-θ d_j(x_j, z_j))`` for the distances d_j of :class:`~.distances.StateDistances`. For a
-    missing cell, the factor of its feature is replaced by its mean over the training rows: the log odds are those
-    that are expected if the cell is independent of the others.
+    missing cell, the factor of its feature is replaced by its mean over the training rows: the log odds are then
+    their mean over cells that are drawn from the column, independently of the other cells.
 
     Attributes
     ----------
     distances : tuple of StateDistances
-        Those of every feature.
+        The distances between the states of every feature.
     points : (features, points) int16
         The rows z_i, as codes of states.
     coefficients : (points, classes) float64
@@ -49,7 +49,7 @@ class KernelModel(ByFields, Model):
     rate : float
         θ, above 0.
     l2 : float
-        Precision of the prior under which the coefficients were fitted.
+        λ, above 0: the precision of the prior under which the coefficients were fitted.
     relevance : float
         The exponent from which the relevances of the features follow; see :func:`~.distances.with_relevance`.
 
@@ -68,7 +68,7 @@ class KernelModel(ByFields, Model):
 
     @property
     def n_parameters(self) -> int:
-        """Number of points plus 1, times the number of classes minus 1."""
+        """The number of points plus 1, times the number of classes minus 1."""
         return (len(self.coefficients) + 1) * (len(self.biases) - 1)
 
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
@@ -93,7 +93,9 @@ class KernelModel(ByFields, Model):
         }
 
     def to_potentials(self) -> Potentials:
-        """Return the log posterior as one function of all features and the class; see :meth:`Model.to_potentials`.
+        """Return the log posterior as one function of the class and of all features that have two states or more.
+
+        See :meth:`Model.to_potentials`.
 
         Raises
         ------
@@ -101,7 +103,9 @@ class KernelModel(ByFields, Model):
             If its table would not fit into memory; the message says how much it needs.
         """
         vocabulary = self.vocabulary
-        shape = [vocabulary.arity(name) for name in vocabulary.features]
+        varied = [k for k, name in enumerate(vocabulary.features) if vocabulary.arity(name) > 1]
+        features = tuple(vocabulary.features[k] for k in varied)
+        shape = tuple(vocabulary.arity(name) for name in features)
         needed = ARRAYS_AT_ONCE * 8 * prod(shape) * len(self.biases)
         if needed > available_memory():
             raise MemoryError(
@@ -112,8 +116,11 @@ class KernelModel(ByFields, Model):
         logs = np.empty((prod(shape), len(self.biases)))
         for start in range(0, len(logs), CELLS_AT_ONCE):
             cells = np.arange(start, min(start + CELLS_AT_ONCE, len(logs)))
-            logs[cells] = self.log_posterior(np.array(np.unravel_index(cells, shape), dtype=np.int16))
-        return (Potential(vocabulary.class_name, tuple(vocabulary.features), logs.reshape(*shape, -1)),)
+            codes = np.zeros((len(vocabulary.features), len(cells)), dtype=np.int16)
+            if varied:
+                codes[varied] = np.unravel_index(cells, shape)
+            logs[cells] = self.log_posterior(codes)
+        return (Potential(vocabulary.class_name, features, logs.reshape(*shape, -1)),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the distances of states, the points and the coefficients."""

@@ -6,10 +6,12 @@ import json
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from similarities import ARITIES, N_CLASSES, Sample, codes_of, with_holes
 
 import anbexact.models.kernel.model as model_module
+from anbexact.classifiers import KernelClassifier
 from anbexact.models.kernel.distances import distances_of, with_relevance
 from anbexact.models.kernel.model import KernelModel
 
@@ -85,6 +87,19 @@ class TestPosterior:
         monkeypatch.setattr(model_module, "available_memory", lambda: 100)
         with pytest.raises(MemoryError, match=r"one function of all features: its table for their 90 joint states"):
             model.to_potentials()
+
+    def test_features_of_a_single_state_are_no_axes_of_the_potential(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({f"s{k}": ["only"] * 9 for k in range(80)}).assign(a=list("uvw") * 3)  # no array has 80 axes
+        model = KernelClassifier(rate=1.0, l2=0.1, relevance=0.0).fit(X, rng.permutation(list("xxxxyyyyy"))).model_
+        (potential,) = model.to_potentials()
+        assert potential.features == ("a",)
+        codes = np.zeros((81, 3), dtype=np.int16)
+        codes[-1] = range(3)
+        np.testing.assert_allclose(potential.logs, model.log_posterior(codes), atol=1e-12)
+        constant = KernelClassifier(rate=1.0, l2=0.1, relevance=0.0).fit(X[["s0"]], list("xxxyyyyyy")).model_
+        (potential,) = constant.to_potentials()
+        assert (potential.features, potential.logs.shape) == ((), (2,))
 
     def test_facts(self):
         model, sample = random_model(0)
