@@ -27,7 +27,7 @@ INTERVALS = 64
 
 @parameter_group
 class KernelParameters(TimeLimitParameters, TableParameters):
-    """How similar rows are, how strong the prior is, and how many points there are."""
+    """How fast correlations fall with distance, how strong the prior is, and how many points there are."""
 
     rate: float | str = AUTO
     l2: float | str = AUTO
@@ -39,16 +39,16 @@ class KernelParameters(TimeLimitParameters, TableParameters):
 class KernelClassifier(KernelParameters, TableClassifier):
     """Kernel logistic regression: log odds with interactions of all orders.
 
-    ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant`` with ``k(x, z) = Π_j exp(-θ d_j(x_j, z_j))``, where the
-    points z_i are training rows, and d_j is a distance of states: twice the difference of their mid-ranks for
-    intervals and numbers, and 1 for any two other states, times the relevance of the feature. The coefficients are
-    the mode of the posterior if the log odds of every class are a Gaussian process with covariance
-    ``(1 + k(x, x')) / λ``. In numeric columns, its paths are penalised for their first differences, as smooth shapes
-    are. As k is a product over the features, there are main effects and interactions of all orders, and θ determines
-    how much weight the higher ones have.
+    ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant``, where the points z_i are training rows,
+    ``k(x, z) = Π_j exp(-θ r_j d_j(x_j, z_j))``, r_j is the relevance of feature j, and d_j a distance between its
+    states: twice the difference of their mid-ranks for intervals and numbers, and 1 for any two other states. The
+    prior of the log odds of every class is a Gaussian process with the covariance ``(1 + k(x, x')) / λ``; the
+    coefficients are the mode of the posterior. Along a numeric column, this prior penalises first differences, as
+    smooth shapes do. Because k is a product over the features, there are main effects and interactions of all orders;
+    the larger θ is, the more weight the higher orders have.
 
-    Where the class depends on many features at once and rows are sufficient, this predicts much better than any
-    network; where main effects and a few pairs suffice, it predicts worse. There is no structure, so predictions
+    Where the class depends on many features at once, and there are enough rows to show it, this predicts much better
+    than networks; where main effects and a few pairs suffice, it predicts worse. There is no structure: predictions
     cannot be explained family by family, and the model cannot be converted into a network. Its files contain
     training rows, as states.
 
@@ -63,24 +63,23 @@ class KernelClassifier(KernelParameters, TableClassifier):
     l2 : float or "auto", default "auto"
         λ, above 0. ``"auto"`` chooses it likewise from the powers of 10 from 0.0001 to 1.
     relevance : float or "auto", default "auto"
-        The exponent r, 0 or more: the relevance of a feature is 1 on average and proportional to
-        ``(I_j + max I / 20)^r``, where I_j is its mutual information with the class. ``"auto"`` chooses it likewise
-        from 0, 1/2 and 1.
+        The exponent γ, 0 or more: r_j is 1 on average and proportional to ``(I_j + max I / 20)^γ``, where I_j is the
+        estimated mutual information of feature j and the class. ``"auto"`` chooses it likewise from 0, 1/2 and 1.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
-        in the same way. With more than 50,000 distinct rows, there are fewer, so that 50 million correlations fit
-        into memory.
+        in the same way. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times distinct rows
+        are at most 50 million, so that the correlations between them fit into memory.
     time_limit : float, optional
-        Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance, and if
-        little is left, there are fewer points. When it runs out, the best coefficients found so far are used, with a
-        warning.
+        Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance: the best
+        values found by then are used. If the rest is short, there are fewer points. When it runs out, the best
+        coefficients found so far are used, with a warning.
 
     The other parameters are those of :class:`~anbexact.NetworkClassifier`.
 
     Attributes
     ----------
     rate_, l2_, relevance_ : float
-        θ, λ and r.
+        θ, λ and γ.
 
     ``classes_``, ``vocabulary_``, ``cut_points_``, ``n_features_in_`` and ``feature_names_in_`` are those of
     :class:`~anbexact.NetworkClassifier`.
@@ -153,7 +152,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     @property
     def relevance_(self) -> float:
-        """r, the exponent of the relevance of features."""
+        """γ, the exponent of the relevance of features."""
         return self.model_.relevance
 
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:

@@ -77,7 +77,7 @@ MANY_ROWS, FEW_ROWS = 2_000, 100
 """Numbers of rows from which on there are fewer folds: the first if no column is cut; the second if columns are cut,
 because few automatic members then have so many parameters that they need more rows."""
 ENOUGH_HELD_OUT = 4_000
-"""Number of held-out rows that determine the weights well: members are not learned in further folds then."""
+"""Number of held-out rows that determine the weights well: there are no further folds then."""
 OWN = ("class_weight", "n_jobs", "verbose")
 """Parameters of the pool itself, which do not apply to automatic members only."""
 
@@ -124,18 +124,18 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         the members that were considered, and the guide "The pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
-        than 100 if columns are cut; otherwise 3. With many rows, members are learned in one or two of these folds
-        only: 4,000 held-out rows determine the weights well.
+        than 100 if columns are cut; otherwise 3. From 6,000 rows on, members are learned in only two of the three
+        folds, and from 12,000 rows on in only one: 4,000 held-out rows determine the weights well.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
         approximation. Infinity: equal weights, without folds.
     readable : bool, default False
         Whether automatic members are left out that keep the pool from being one readable model: kernel logistic
-        regression, which is considered from 1,000 rows on; and, where columns are cut, networks with hierarchical
-        tables. Without them, the pool predicts worse. With the former, :meth:`to_logit` is refused, as the pool is no
-        sum over families of features. With the latter, it has more terms, from 2,000 rows on of up to five features,
-        on the intervals of all members: :meth:`to_logit` and its network can then need more memory than there is;
-        they are refused, and the message says how much they would need.
+        regression, which is considered from 100 rows on; and, where columns are cut, networks with hierarchical
+        tables. Without them, the pool predicts worse. With the former, :meth:`to_logit` has a term of all features.
+        With the latter, it has more terms, on the intervals of all members, and from 2,000 rows on some of five
+        features. The terms, or the tables of its network, can then need more memory than there is: the conversion is
+        refused, and the message says how much it would need.
     soft_weight : float, default 1.0
         The share of the probabilities ``soft`` in the targets of a fit that has them, as for
         :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.

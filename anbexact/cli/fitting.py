@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier, TableClassifier
 
 MOST_CUTS = 24
-"""Maximum number of cut points of a column that are printed one by one."""
+"""Maximum number of cut points of a column that are listed; of more, only the number is printed."""
 
 
 def learn_and_print(

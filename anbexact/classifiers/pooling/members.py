@@ -22,8 +22,8 @@ from anbexact.tables.cuts.rules import equal_frequency
 AUTO = "auto"
 """The value of a parameter that is chosen from the rows."""
 NB_SMOOTH, TAN_SMOOTH, KERNEL = "NB smooth", "TAN smooth", "kernel"
-"""The names of the members with smooth shapes of single features, and of the pairs of a tree; and of that with
-interactions of all orders."""
+"""The names of three members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, and
+with interactions of all orders."""
 MANY_FEATURES = 22
 """Number of features beyond which no automatic member searches its structure exactly."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
@@ -43,18 +43,18 @@ ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
 ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 200_000
-"""Number of rows from which on kernel logistic regression is a member, as interactions of all orders need rows; and
-number of rows times classes beyond which it would take too long."""
+"""Number of rows from which on kernel logistic regression is a member, because interactions of all orders need rows;
+and the number of rows times classes beyond which it is left out, because it would take too long."""
 
 
 @dataclass(frozen=True)
 class Member:
     """An unfitted estimator and its name.
 
-    ``slower_than`` is the name of a member that takes less time on large tables, if there is one: where that took
-    longer than the time that is left, this one is not begun. ``extends`` is the name of a member of the same kind
-    with fewer interactions, if there is one: where that is far behind the best, an automatic pool leaves this one
-    out. Members that extend others come last.
+    ``slower_than`` is the name of a member that takes less time on large tables, if there is one: where that member
+    took longer than the time that is left, this one is not begun. ``extends`` is the name of a member of the same
+    kind with fewer interactions, if there is one: where that member predicts far worse than the best, an automatic
+    pool leaves this one out. In a list of members, those that extend others come last.
     """
 
     name: str
@@ -81,8 +81,8 @@ def automatic_members(
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also
     refitted without smooth shapes, and as they are learned; and, with enough rows, kDB with four and five parents.
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
-    features. With enough rows, but not too many rows and classes, kernel logistic regression is added. The guide "The
-    pool" explains the choice.
+    features. Kernel logistic regression is added if there are enough rows, and rows times classes are not too many.
+    The guide "The pool" explains the choice.
 
     Parameters
     ----------

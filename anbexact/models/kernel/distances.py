@@ -1,4 +1,4 @@
-"""Distances between the states of a feature, and the correlations between rows that follow from them."""
+"""Distances between the states of a feature, and the correlations between rows that follow from the distances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 GROUPS = 8
-"""Number of groups of ordered states, from which the information of a feature is estimated."""
+"""Maximum number of groups of ordered states from which the information of a feature is estimated."""
 LEAST = 0.05
 """Relevance of a feature without information, relative to that of the most informative one, at exponent 1."""
 
@@ -26,14 +26,14 @@ LEAST = 0.05
 class StateDistances(ByFields):
     """The distances between the states of a feature.
 
-    Two states that follow an order have the distance ``2 r |p - q|``, where p and q are their mid-ranks: the share of
-    the training rows in lower states, plus half the share of their own. For r = 1, two randomly drawn rows then have
-    a mean distance of at most 2/3. Any two other states have the distance r.
+    Two states in an order have the distance ``2 r |p - q|``, where p and q are their mid-ranks: the mid-rank of a
+    state is the share of the training rows in lower states, plus half the share in the state itself. For r = 1, the
+    mean distance of two rows drawn at random is then at most 2/3. Any two other states have the distance r.
 
     Attributes
     ----------
     places : (states,) float64
-        The mid-rank of every state, from 0 to 1; NaN if it is in no order.
+        The mid-rank of every state, from 0 to 1; NaN for a state outside the order.
     shares : (states,) float64
         The share of every state in the training rows; they add up to 1.
     relevance : float, default 1.0
@@ -53,9 +53,9 @@ class StateDistances(ByFields):
         return self.relevance * found
 
     def log_correlations(self, states: CodeArray, rate: float) -> Floats:
-        """Return the logs of ``exp(-rate × distance)`` between states, shape (states + 1, given states).
+        """Return ``-rate × distance`` from all states to given ones, shape (states + 1, given states).
 
-        The last row is for a missing cell: the log of their mean over the training rows.
+        The last row is for a missing cell: the log of the mean of ``exp(-rate × distance)`` over the training rows.
         """
         of_states = -rate * self.table[:, states]
         return np.concatenate([of_states, np.log(self.shares @ np.exp(of_states))[None]])
@@ -64,8 +64,8 @@ class StateDistances(ByFields):
 def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> tuple[StateDistances, ...]:
     """Return the distances between the states of every feature of a table, all of relevance 1.
 
-    States follow the order in which they are listed if they are intervals or numbers; the state of missing cells, if
-    there is one, does not.
+    Intervals and numbers are in the order in which the vocabulary lists them. The state of missing cells, if there is
+    one, is outside this order.
     """
     vocabulary = table.vocabulary
     in_order = ordered_features(vocabulary, cut_points, ())
@@ -84,9 +84,9 @@ def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> t
 def information(table: DiscreteTable, distances: Sequence[StateDistances]) -> Floats:
     """Return estimates of the mutual information of every feature and the class, (features,), in nats, 0 or more.
 
-    States that follow an order are merged into up to `GROUPS` groups by their mid-ranks. The expected value of the
-    estimate without any dependence, (k - 1) (s - 1) / 2N for k groups, s classes and rows of total weight N, is
-    subtracted (Miller 1955).
+    States in an order are merged into up to `GROUPS` groups by their mid-ranks; every other state is a group of its
+    own. The mean of the estimate for independent variables, (k - 1) (s - 1) / 2N for k groups, s classes and rows of
+    total weight N, is subtracted (Miller, *Note on the bias of information estimates*, 1955).
     """
     class_name = table.vocabulary.class_name
     labels, n_classes = table.column(class_name), table.vocabulary.arity(class_name)
@@ -112,8 +112,8 @@ def with_relevance(
 ) -> tuple[StateDistances, ...]:
     """Return distances in which features that say more about the class count more.
 
-    The relevance of feature j is proportional to ``(I_j + max I / 20)`` to the power of the exponent, and has the
-    mean 1 over the features with two states or more. If no feature has any information I, all have relevance 1.
+    The relevance of feature j is proportional to ``(I_j + max I / 20)`` to the power of the exponent; over the
+    features with two states or more, its mean is 1. If no feature has any information I, all have relevance 1.
 
     Parameters
     ----------
@@ -137,13 +137,14 @@ def log_correlations(codes: CodeArray, points: CodeArray, distances: Sequence[St
     Parameters
     ----------
     codes : (features, rows) int16
-        Codes of states; for a negative code, the log of the mean of ``exp(-rate × d_j)`` over the training rows is
-        used.
+        Codes of states. A negative code stands for a missing cell, whose term is the log of the mean of
+        ``exp(-rate × d_j)`` over the training rows.
     points : (features, points) int16
         Codes of states, 0 or more.
     distances : sequence of StateDistances
-        Those of every feature.
+        The distances d_j between the states of every feature.
     rate : float
+        θ, above 0.
     """
     total = np.zeros((codes.shape[1], points.shape[1]))
     for own, states, of_points in zip(distances, codes, points, strict=True):

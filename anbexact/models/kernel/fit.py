@@ -31,32 +31,32 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 RATES = tuple(2.0**k for k in range(-2, 5))
-"""The rates to choose from, to be divided by the number of features with two states or more."""
+"""The rates to choose from, which are divided by the number of features with two states or more."""
 PRECISIONS = tuple(10.0**k for k in range(-4, 1))
 """The precisions of the prior to choose from."""
 RELEVANCES = 0.0, 0.5, 1.0
 """The exponents of relevance to choose from."""
 FIRST = 3, 3, 1
-"""Where the search for rate, precision and exponent begins."""
+"""The places of the rate, the precision and the exponent at which the search for them begins."""
 ORDER = 1, 2, 0
-"""The order in which it changes them."""
+"""The order in which the search changes them: the precision first, the rate last."""
 FOLDS, ROWS_TO_PREDICT = 3, 800
-"""Number of folds for this search, and number of distinct held-out rows with which it needs no further fold."""
+"""Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
 ROWS_TO_CHOOSE = 1_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
 MOST_CORRELATIONS = 5 * 10**7
 """Maximum number of correlations between rows and points; with more rows, there are fewer points."""
 PRODUCTS_PER_SECOND = 10**9
-"""Number of products of a basis that are certainly computed in a second: with little time, there are fewer points."""
+"""Number of multiplications that even a slow processor does in a second: with little time, there are fewer points."""
 FEWEST_POINTS = 50
-"""Number of points that a fit has even without any time left."""
+"""Number of points that a fit may have even if no time is left."""
 JITTER = 1e-8
-"""What is added to the variance of every point, so that rounding does not make their covariance singular."""
+"""Added to the correlation of every point with itself, so that rounding does not make the matrix singular."""
 STATIONARY, SETTLED = 1e-7, 1e-6
-"""Decrease of the objective in an iteration, in nats per unit of weight, at which a fit ends, and of those fits that
-are only compared."""
+"""Decrease of the objective in an iteration, in nats per unit of weight, at which a fit ends: for the model, and for
+fits that are only compared with each other."""
 CACHED = 1 << 17
-"""Number of values of the basis that the processor's cache holds."""
+"""Number of values of the basis that fit into the processor's cache."""
 MOST_ITERATIONS = 1_000
 """Maximum number of iterations of a fit."""
 SEED = 0
@@ -64,7 +64,13 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The distinct rows of features, in ascending order, and the weight of each class in them."""
+    """The distinct rows of the features, in ascending order, and the weight of every class in each of them.
+
+    Attributes
+    ----------
+    codes : (features, rows) int16
+    weights : (rows, classes) float64
+    """
 
     codes: CodeArray
     weights: Floats
@@ -82,7 +88,7 @@ class _Rows:
         return cls(np.array([table.column(name)[rows] for name in vocabulary.features], dtype=np.int16), weights)
 
     def some(self, most: int, rng: np.random.Generator) -> _Rows:
-        """Return at most some number of the rows, drawn at random."""
+        """Return at most ``most`` of the rows, drawn at random."""
         if len(self.weights) <= most:
             return self
         kept = np.sort(rng.permutation(len(self.weights))[:most])
@@ -90,20 +96,20 @@ class _Rows:
 
     @property
     def biases(self) -> Floats:
-        """Logs of the class frequencies, with one row more that all classes share; shape (classes,)."""
+        """Logs of P(class), (classes,), from the weights of the classes and one row more, shared by all classes."""
         found = self.weights.sum(axis=0) + 1 / self.weights.shape[1]
         return np.asarray(np.log(found / found.sum()))
 
 
 class KernelSetting(NamedTuple):
-    """What the coefficients are fitted under.
+    """The values on which the fit of the coefficients depends.
 
     Attributes
     ----------
     rate : float
-        θ, above 0.
+        θ, above 0: the rate at which correlations fall with distance.
     l2 : float
-        λ, above 0.
+        λ, above 0: the precision of the prior.
     relevance : float
         The exponent of :func:`~.distances.with_relevance`, 0 or more.
     """
@@ -120,8 +126,8 @@ class KernelChoice(NamedTuple):
     ----------
     setting : KernelSetting
     log_loss, of_frequencies : float
-        Log loss on the rows held out, with this setting and of the class frequencies; nats per row. NaN if nothing
-        was held out.
+        Log loss on the held-out rows, in nats per row: with this setting, and of the class frequencies. NaN if
+        nothing was held out.
     """
 
     setting: KernelSetting
@@ -130,7 +136,10 @@ class KernelChoice(NamedTuple):
 
 
 class _Fold:
-    """A fold: rows to learn from, and rows to predict, some of those of two tables."""
+    """A fold: rows to learn from, and rows to predict, at most `ROWS_TO_CHOOSE` distinct rows of each of two tables.
+
+    What settings have in common, such as the distances of rows for the same relevance, is computed only once.
+    """
 
     def __init__(
         self, left: DiscreteTable, held: DiscreteTable, cut_points: dict[Hashable, Cuts], rng: np.random.Generator
@@ -184,24 +193,26 @@ def choose_kernel(
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> KernelChoice:
-    """Return the setting with the least log loss in cross-validation.
+    """Return the setting with the least log loss in cross-validation that a search finds.
 
-    The search begins at the values of `FIRST` and changes one of the three at a time, in the order of `ORDER`, to
-    neighbouring values as long as these are better; it ends when none of them is. In up to `FOLDS` folds, the model
-    is learned from at most `ROWS_TO_CHOOSE` distinct rows, and predicts as many of the others.
+    The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to a
+    neighbouring value as long as the loss falls, and ends where no neighbour has a lower loss. In up to `FOLDS`
+    folds, the model is learned from at most `ROWS_TO_CHOOSE` distinct rows, and predicts at most as many others. Once
+    `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold.
 
     Parameters
     ----------
     table : DiscreteTable
         The training rows; if they are in groups, these are held out as a whole.
     cut_points : dict
-        Of the columns that are cut.
+        The cut points of the columns that are cut.
     values : sequence of three sequences of float
         The rates, precisions and exponents to choose from, each in ascending order. With one of each, nothing is held
         out.
     deadline : Deadline
-        The time by which the search must end.
+        When it passes, the best setting found so far is returned.
     progress : callable, optional
+        Called with a phase and the share of all settings that have been tried.
     """
     place = tuple(min(first, len(own) - 1) for first, own in zip(FIRST, values, strict=True))
 
@@ -247,17 +258,18 @@ def fit_kernel(
 ) -> tuple[KernelModel, bool]:
     """Return the fitted model, and whether the fit ended in time.
 
-    The coefficients of the points maximise ``Σ_t v_t ln P(c_t | x_t) - λ/2 Σ_c (β_c² + Σ_ij a_ic k(z_i, z_j) a_jc)``
-    for rows of weight v_t, where ``β_c`` is the difference of the bias of a class from the log of its frequency. This
-    is the mode of the posterior if the log odds are a Gaussian process with covariance ``(1 + k(x, x')) / λ``, on the
-    functions that the points span. If all distinct rows are points, these include the mode over all functions.
+    The coefficients a_ic of the points z_i and the biases maximise
+    ``Σ_t v_t ln P(c_t | x_t) - λ/2 Σ_c (β_c² + Σ_ij a_ic k(z_i, z_j) a_jc)`` for rows of weight v_t, where β_c is the
+    bias of class c minus the log of its frequency. If the log odds have a Gaussian process with the covariance
+    ``(1 + k(x, x')) / λ`` as their prior, this is the mode of the posterior among the functions that the points span.
+    If all distinct rows are points, it is the mode among all functions.
 
     Parameters
     ----------
     table : DiscreteTable
         The training rows.
     cut_points : dict
-        Of the columns that are cut.
+        The cut points of the columns that are cut.
     setting : KernelSetting
     most_points : int
         Maximum number of points: all distinct rows or, if there are more, some of them, drawn at random.
@@ -279,7 +291,7 @@ def fit_kernel(
         between = correlations(points.codes, rows.codes, distances, setting.rate)
         basis = np.ascontiguousarray(solve_triangular(root, between, lower=True, overwrite_b=True).T)
     found = _fitted(basis, rows, setting.l2, deadline)
-    # in the order of files, as products of matrices in another order have other rounding errors
+    # in the memory order of a model read from a file, or products would differ from its in their rounding errors
     coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))
     model = KernelModel(
         vocabulary=table.vocabulary,
@@ -296,7 +308,7 @@ def fit_kernel(
 
 
 def _root(covariance: Floats) -> Floats:
-    """Return the lower Cholesky factor of a matrix of correlations, which is overwritten."""
+    """Return the lower Cholesky factor of a matrix of correlations, shape (points, points), which is overwritten."""
     covariance[np.diag_indices_from(covariance)] += JITTER
     return np.asarray(cholesky(covariance, lower=True, overwrite_a=True))
 
@@ -311,8 +323,9 @@ def _fitted(
 ) -> Floats:
     """Return the coefficients of a basis and, in the last row, of a constant, shape (basis + 1, classes).
 
-    They minimise ``-Σ_t v_t ln P(c_t | x_t) + λ/2 Σ coefficients²`` by L-BFGS (Liu and Nocedal 1989), from ``start``
-    until the decrease in an iteration is ``stationary``.
+    They minimise ``-Σ_t v_t ln P(c_t | x_t) + λ/2 Σ coefficients²`` by L-BFGS (Liu and Nocedal, *On the limited
+    memory BFGS method for large scale optimization*, 1989), which begins at ``start``, or at 0, and ends when an
+    iteration decreases the objective by no more than ``stationary``, in nats per unit of weight.
     """
     weights, biases = rows.weights, rows.biases
     per_row, total = weights.sum(axis=1, keepdims=True), float(weights.sum())
@@ -324,7 +337,7 @@ def _fitted(
     def objective(flat: Floats) -> tuple[float, Floats]:
         own = flat.reshape(shape)
         gradient, value = l2 * own, l2 / 2 * float(flat @ flat)
-        for part in parts:  # each is read from memory once, although two products need it
+        for part in parts:  # the second product with a part of the basis finds it in the cache
             logs = log_softmax(basis[part] @ own[:-1] + (biases + own[-1]), axis=1)
             value -= float(np.vdot(weights[part], logs))
             excess = per_row[part] * np.exp(logs) - weights[part]
@@ -362,9 +375,10 @@ def learn_kernel(
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> tuple[KernelModel, KernelChoice, bool]:
-    """Return the model with the best of some settings, this choice, and whether all ended in time.
+    """Return the model with the best of some settings, this choice, and whether the fit ended in time.
 
-    Arguments are those of :func:`choose_kernel` and :func:`fit_kernel`. At most half of the time is for the choice.
+    The arguments are those of :func:`choose_kernel` and :func:`fit_kernel`. The choice takes at most half of the
+    time; if that is not enough, it is the best setting found by then.
     """
     with one_blas_thread():
         half = deadline.within(deadline.left / 2) if deadline.left < inf else deadline

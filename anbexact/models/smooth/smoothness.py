@@ -68,7 +68,7 @@ FOLDS = 5
 MANY_ROWS = 2_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""
 ENOUGH = 4_000
-"""Total weight of left-out rows that suffices to compare strengths, or grids."""
+"""Total weight of left-out rows that is enough to compare strengths, or grids."""
 GROUPS = 5
 """Maximum number of groups of neighbouring states of an ordered feature in naive Bayes."""
 ESS = 1.0
@@ -507,7 +507,7 @@ class SmoothFolds:
     start : (cells, classes) array, optional
         Shifts from which the first fits start; by default, zeros.
     few : bool, default False
-        Whether folds are left out after those with a total weight of `ENOUGH` left-out rows.
+        Whether there are only as many folds as leave out rows of a total weight of about `ENOUGH`.
     """
 
     def __init__(self, problem: SmoothProblem, start: Floats | None = None, *, few: bool = False) -> None:
