@@ -13,6 +13,7 @@ NAMES = (
     "pool",
     "pool_again",
     "anchors",
+    "few_columns",
     "first_hour",
     "hierarchical",
     "universal",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anbexact.tables.cuts.base import CutPointDiscretizer, Labels, Values
+from anbexact.tables.cuts.base import CutPointDiscretizer, Labels, Values, check_max_bins
 from anbexact.tables.cuts.cuts import Cuts, midpoint
 from anbexact.tables.table import Weights
 
@@ -21,8 +21,8 @@ class QuantileDiscretizer(CutPointDiscretizer):
 
     Parameters
     ----------
-    max_bins : int, default 64
-        Maximum number of intervals, 1 or more.
+    max_bins : int or None, default 64
+        Maximum number of intervals, 1 or more; None for as many as there are values.
 
     Examples
     --------
@@ -30,13 +30,17 @@ class QuantileDiscretizer(CutPointDiscretizer):
     [array([5.5])]
     """
 
-    def __init__(self, max_bins: int = 64) -> None:
+    def __init__(self, max_bins: int | None = 64) -> None:
         self.max_bins = max_bins
+
+    def check_parameters(self) -> None:
+        """Refuse invalid parameters."""
+        check_max_bins(self.max_bins)
 
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:
         distinct, inverse = np.unique(values, return_inverse=True)
         ends = np.arange(len(distinct) - 1)
-        if len(distinct) > self.max_bins:
+        if self.max_bins is not None and len(distinct) > self.max_bins:
             below = np.cumsum(np.bincount(inverse, weights))
             below, shares = below[ends] / below[-1], np.arange(1, self.max_bins) / self.max_bins
             higher = np.searchsorted(below, shares).clip(1, len(ends) - 1)

@@ -37,6 +37,8 @@ def test_cuts_are_nearest_to_equal_shares(rows, most):
 def test_every_value_is_an_interval_if_there_are_not_too_many(n_values, n_cuts):
     discretizer = QuantileDiscretizer().fit(np.append(np.arange(n_values, dtype=float), np.nan)[:, None])
     assert len(discretizer.cut_points_[0]) == n_cuts
+    (every,) = QuantileDiscretizer(None).fit(np.arange(n_values, dtype=float)[:, None]).cut_points_
+    assert len(every) == n_values - 1
     codes = discretizer.transform([[0.0], [n_values - 1.0], [np.nan]])
     assert np.array_equal(codes[:, 0], [0, n_cuts, np.nan], equal_nan=True)
 
