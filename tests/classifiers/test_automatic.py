@@ -12,7 +12,13 @@ from anbexact import AutoClassifier, NaiveBayesClassifier, PooledClassifier, TAN
 from anbexact.classifiers import automatic, pooled
 from anbexact.classifiers.pooling import members
 from anbexact.classifiers.pooling.learning import Record, fewest_members, pool_weights
-from anbexact.classifiers.pooling.members import FEW_VALUES, MANY_FEATURES, Member, members_in_time
+from anbexact.classifiers.pooling.members import (
+    FEW_VALUES,
+    MANY_FEATURES,
+    Member,
+    automatic_members,
+    members_in_time,
+)
 from anbexact.datasets import load_iris
 
 
@@ -50,6 +56,18 @@ def test_a_smooth_tree_is_tried_whatever_its_size_and_three_features_only_of_few
     wide = names_of(MANY_FEATURES + 1, n_classes=200, cut=cut)
     assert "TAN smooth" in wide
     assert "kDB smooth, one strength" not in wide
+
+
+@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize("members", [members_in_time, automatic_members])
+def test_members_that_extend_others_come_last(members, cut):
+    for n_features, n_rows in ((5, 150), (10, 5_000), (MANY_FEATURES + 1, 500)):
+        found = members(n_features, 2, n_rows, {}, cut=cut, readable=False)
+        names, extended = [member.name for member in found], [member.extends for member in found]
+        n_others = sum(name is None for name in extended)
+        assert None not in extended[n_others:]
+        assert set(extended[n_others:]) <= set(names[:n_others])
+        assert any(extended) == (cut and "ANB smooth" in names)
 
 
 def test_more_columns_than_rows_leave_one_model():

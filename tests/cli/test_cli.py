@@ -795,6 +795,16 @@ class TestConvert:
         assert anbexact.load(tmp_path / "n.json").vocabulary_.states["ash"][0].startswith("up_to")
 
 
+def test_many_cut_points_of_a_column_are_counted(tmp_path, capsys):
+    rows = np.arange(104)
+    table = pd.DataFrame({"few": rows % 25, "many": rows % 26, "kind": np.where(rows < 50, "low", "high")})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert main(["fit", "--model", "kernel", str(tmp_path / "t.csv"), "--class", "kind"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    each = ", ".join(f"{value + 0.5:g}" for value in range(24))
+    assert f"cut points (quantiles): few at {each}; many at 25 points" in shown
+
+
 def test_fit_with_everything_chosen(tmp_path, capsys):
     data = tmp_path / "wine.csv"
     X, y = load_dataset("wine")
