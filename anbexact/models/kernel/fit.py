@@ -78,14 +78,14 @@ class _Rows:
     @classmethod
     def of(cls, table: DiscreteTable) -> _Rows:
         vocabulary = table.vocabulary
-        group = table.groups(vocabulary.features)
-        order = np.lexsort(np.array([table.column(name) for name in vocabulary.features][::-1]))
-        _, first, place = np.unique(group[order], return_index=True, return_inverse=True)
-        rank = np.argsort(np.argsort(first))[place]
-        weights = np.zeros((len(first), vocabulary.arity(vocabulary.class_name)))
-        np.add.at(weights, (rank, table.column(vocabulary.class_name)[order]), table.weights[order])
-        rows = order[np.sort(first)]
-        return cls(np.array([table.column(name)[rows] for name in vocabulary.features], dtype=np.int16), weights)
+        codes = np.array([table.column(name) for name in vocabulary.features], dtype=np.int16)
+        order = np.lexsort(codes[::-1])
+        group = table.groups(vocabulary.features)[order]
+        first = np.concatenate([[True], group[1:] != group[:-1]])
+        weights = np.zeros((np.count_nonzero(first), vocabulary.arity(vocabulary.class_name)))
+        labels = table.column(vocabulary.class_name)[order]
+        np.add.at(weights, (np.cumsum(first) - 1, labels), table.weights[order])
+        return cls(np.ascontiguousarray(codes[:, order[first]]), weights)
 
     def some(self, most: int, rng: np.random.Generator) -> _Rows:
         """Return at most ``most`` of the rows, drawn at random."""
@@ -172,10 +172,11 @@ class _Fold:
         if (rate, relevance) not in self._bases:
             if relevance not in self._logs:
                 own = with_relevance(self._distances, self._informations, relevance)
-                of_both = (
-                    log_correlations(rows.codes, self._left.codes, own, 1.0) for rows in (self._left, self._held)
+                points = self._left.codes
+                self._logs[relevance] = (
+                    log_correlations(points, points, own, 1.0),
+                    log_correlations(self._held.codes, points, own, 1.0),
                 )
-                self._logs[relevance] = next(of_both), next(of_both)
             between, to_held = self._logs[relevance]
             root = _root(np.exp(rate * between))
             self._bases[rate, relevance] = root, solve_triangular(root, np.exp(rate * to_held).T, lower=True).T
