@@ -118,10 +118,11 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     ----------
     members : "auto" or list, default "auto"
         Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"`` chooses among naive
-        Bayes, TAN, ANB and kDB, with smooth shapes or without. If columns are cut, the cut points differ between
-        members, and some tables are hierarchical; otherwise, some members are refitted or have more parents. Smooth
-        members with too many coefficients and exact searches over too many features are left out. ``members_`` lists
-        the members that were considered, and the guide "The pool" explains the choice.
+        Bayes, TAN, ANB and kDB, with smooth shapes or without, and kernel logistic regression. If columns are cut,
+        the cut points differ between members, and some tables are hierarchical; otherwise, some members are refitted
+        or have more parents. Members that would take too long are left out: smooth ones with too many coefficients,
+        exact searches over too many features, and kernel logistic regression on too many rows. ``members_`` lists the
+        members that were considered, and the guide "The pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3. From 6,000 rows on, members are learned in only two of the three
@@ -175,7 +176,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"``
         (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat), ``"same as"``
         and the name of an earlier automatic member (learned from all rows, both predict them alike, so that the later
-        one is left out) or the reason why it could not be learned.
+        one is left out), ``"TAN smooth is far behind"`` (a smooth ANB, which would hardly predict better than this
+        member, was not learned) or the reason why it could not be learned.
     common_ : FixedStructureClassifier or None
         A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
         the members read a column so differently that there are no such states.
