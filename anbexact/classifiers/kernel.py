@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.warn import warn
-from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, warn_if_worse
+from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, too_few, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import register_classifier
@@ -134,8 +134,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
             table, cut_points, values, int(self.points), deadline, self.progress()
         )
         if len(table.weights) >= LEAST_ROWS_COMPARED:
-            few = f"{len(table.weights):,} distinct rows may be too few for {n_features:,} features"
-            warn_if_worse(chosen.log_loss, chosen.of_frequencies, few)
+            warn_if_worse(chosen.log_loss, chosen.of_frequencies, too_few(table, n_features))
         if not self._in_time:
             warn(f"time_limit={self.time_limit!r} ended the fit: the best coefficients found so far are used")
         return model

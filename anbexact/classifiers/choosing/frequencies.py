@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.units import counted
 from anbexact._runtime.warn import first_action, warn
 from anbexact.models.logit.refit import Refit
 from anbexact.models.model import Model
@@ -98,6 +99,11 @@ def smoothing_compared(
     return smoothing, class_smoothing
 
 
+def too_few(table: DiscreteTable, n_features: int) -> str:
+    """Return the possible reason for poor predictions that the rows of a table are too few for its features."""
+    return f"{len(table.weights):,} distinct rows may be too few for {counted(n_features, 'feature')}"
+
+
 def compare_folds(
     table: DiscreteTable,
     folds: Sequence[tuple[DiscreteTable, DiscreteTable]],
@@ -130,7 +136,7 @@ def compare_folds(
         counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
         by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
     weight = sum(float(others.weights.sum()) for _, others in folds)
-    few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
+    few = too_few(table, len(table.vocabulary.features))
     why = few if table.weight_sum < FEW_ROWS else _repeating(table)
     second: tuple[float, float | None] | None = None
     smoothed = value
