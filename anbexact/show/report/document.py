@@ -176,7 +176,7 @@ class Records(Block):
         headings: list[object] = []
         for column in self.columns:
             headings += [column.heading, ""] if column.bar else [column.heading]
-        most = {column.key: self._most(column.key) for column in self.columns if column.bar}
+        most = {column.key: self._most(column) for column in self.columns if column.bar}
         rows = [[cell for column in self.columns for cell in _cells(column, of, most)] for of in self.records]
         parts: list[object] = [html_table(headings, rows[: self.most], self.caption)]
         if rest := rows[self.most :] if self.most else []:
@@ -184,9 +184,11 @@ class Records(Block):
             parts.append(element("details", summary, html_table(headings, rest)))
         return joined([*parts, element("p", self.note, class_="note")] if self.note else parts)
 
-    def _most(self, key: str) -> float:
-        values = [abs(float(of[key])) for of in self.records if of.get(key) is not None]
-        return max((value for value in values if math.isfinite(value)), default=1.0)
+    def _most(self, column: Column) -> float:
+        """Return the value of the longest bar: the largest one, or the least that is not shown as 0."""
+        values = [abs(float(of[column.key])) for of in self.records if of.get(column.key) is not None]
+        most = max((value for value in values if math.isfinite(value)), default=1.0)
+        return most if column.digits is None or column.significant else max(most, 10.0**-column.digits)
 
     def markdown(self) -> str:
         lines = [f"**{markdown_text(self.caption)}**", ""] if self.caption else []

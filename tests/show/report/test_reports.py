@@ -11,13 +11,22 @@ import pandas as pd
 import pytest
 from pages import Page
 
-from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
+from anbexact import (
+    AdditiveClassifier,
+    ANBClassifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TANClassifier,
+)
 from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
 from anbexact.compare.curves import NORMAL_95
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.plots import NetworkDisplay
 from anbexact.report import arc_report, report
+from anbexact.show.report.document import Column, Records
+from anbexact.show.report.sections.features import MOST_EXPLAINED, features_section
 from anbexact.show.report.sections.limits import warnings_of
 from anbexact.show.report.sections.reproduce import fingerprint
 from anbexact.show.report.subject import Subject
@@ -140,6 +149,36 @@ def test_the_pool_of_network_and_refit_is_their_geometric_mean(refit):
     truth = pooled.truth
     assert pooled.values["log_loss"] == pytest.approx(-np.log(expected[np.arange(len(truth)), truth]).mean())
     assert pooled.values["accuracy"] == pytest.approx((expected.argmax(axis=1) == truth).mean())
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+def test_features_are_listed_with_members_that_have_a_single_term(averaged):
+    X, y = load_monks(1)
+    second = AODEClassifier() if averaged else TANClassifier(ess=1.0, n_jobs=1)
+    members = [("NB", NaiveBayesClassifier(ess=1.0, n_jobs=1)), ("second", second)]
+    pool = PooledClassifier(members, ridge=np.inf).fit(X, y)
+    section = features_section(Subject.of(pool, X, y))
+    (table,) = section.blocks
+    names = [record["feature"] for record in table.records]
+    assert sorted(names) == sorted([*X, "(second)"] if averaged else X)
+    assert ("A name in brackets is a member of the pool" in table.note) is averaged
+    if averaged:
+        rows = np.unique(np.linspace(0, len(X) - 1, MOST_EXPLAINED).round().astype(int))
+        terms = pool.explain(X.iloc[rows]).to_frame()
+        own = terms.loc[terms["feature"] == "(second)", "nats"].abs().mean()
+        assert table.records[names.index("(second)")]["mean_term"] == pytest.approx(own)
+
+
+def test_bars_of_values_that_are_shown_as_zero_have_no_length():
+    def widths(*values):
+        records = [{"name": str(k), "value": value} for k, value in enumerate(values)]
+        html = str(Records("values", [Column("name", "name"), Column("value", "value", 4, "signed")], records).html())
+        return [float(width) for width in re.findall(r'<rect[^>]*?width="([\d.]+)"', html)]
+
+    tiny, usual = widths(1e-17, -2e-17), widths(0.5, -1.0)
+    assert len(usual) == 2
+    assert max(tiny, default=0.0) < 0.01
+    assert max(usual) == 2 * min(usual) > 1
 
 
 def test_intervals_of_losses():

@@ -58,6 +58,11 @@ def features_section(subject: Subject) -> Section | None:
     )
     if subject.network is None:
         note += " A term of several features counts for the one that it is shown with."
+        if any(record["feature"] not in subject.vocabulary.names for record in records):
+            note += (
+                " A name in brackets is a member of the pool that has a single term, of all features together; a "
+                "pool with readable=True has no such members."
+            )
     else:
         columns += [Column("log_bayes_factor", "ln BF", 1), Column("information", "information", 4)]
         note += OF_NETWORK
@@ -86,6 +91,9 @@ def _by_feature(subject: Subject) -> list[dict[str, Any]]:
     if subject.network is not None:
         with suppress(ValueError):  # no complete row
             report = feature_report(subject.classifier, subject.X, subject.y, weights).to_dict(orient="index")
+    names = [name for name in subject.vocabulary.features if name not in subject.vocabulary.left_out]
+    prior = f"(prior of {subject.vocabulary.class_name})"
+    names += [name for name in means if name not in subject.vocabulary.names and name != prior]
     records = [
         {
             "feature": name,
@@ -93,8 +101,7 @@ def _by_feature(subject: Subject) -> list[dict[str, Any]]:
             "log_bayes_factor": report.get(name, {}).get("log_bayes_factor"),
             "information": report.get(name, {}).get("information"),
         }
-        for name in subject.vocabulary.features
-        if name not in subject.vocabulary.left_out
+        for name in names
     ]
     return sorted(records, key=lambda record: -record["mean_term"])
 

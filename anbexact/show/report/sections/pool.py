@@ -28,7 +28,9 @@ def pool_section(subject: Subject) -> Section | None:
     note = (
         "Log loss: nats per row, on rows that the member was not learned from. A member of weight 0 was dropped: it "
         "adds nothing to the others, although it may predict well by itself. Not needed: the others predict as well "
-        "without it. Out of time: the member was not learned in all folds, so it has no part in the pool."
+        "without it. Out of time: the member was not learned in all folds, so it has no part in the pool. Same as "
+        "another one: learned from all rows, both predict them alike, and the other has the weight of both. Far "
+        "behind: the member that it extends by further interactions predicts much worse than the best."
     )
     alone = (
         f"One model was kept. Its log probabilities are multiplied by its weight, {sum(weights):.3f}: a weight below "
