@@ -1,11 +1,11 @@
 """The estimator of smooth shapes: what it fits, its files, hidden cells, weights, shapes, figures and inference."""
 
-import json
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
+from edited import write_edited
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -26,7 +26,6 @@ from anbexact.adapters import to_logit
 from anbexact.classifiers import KDBClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.files.document import digest
 from anbexact.models.smooth.shapes import shape_effects
 from anbexact.show.figures.logit_shapes import plot_shapes
 
@@ -172,13 +171,7 @@ class TestFiles:
     def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
         path = tmp_path / "m.json"
         AdditiveClassifier(NaiveBayesClassifier(), intervals=4, smooth=1.0).fit(*load_iris()).save(path)
-        document = json.loads(path.read_text())
-        part = document["refit"]
-        for key in place[:-1]:
-            part = part[key]
-        part[place[-1]] = value
-        document["sha256"] = digest(document)
-        path.write_text(json.dumps(document))
+        write_edited(path, ("refit", *place), value)
         with pytest.raises(ValueError, match=rf"m\.json is damaged or was edited: {message}"):
             anbexact.load(path)
 

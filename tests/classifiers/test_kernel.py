@@ -1,13 +1,13 @@
 """The estimator of kernel logistic regression: parameters, rows, warnings, files, and what it learns."""
 
 import itertools
-import json
 import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from edited import write_edited
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
@@ -18,7 +18,6 @@ from anbexact import NaiveBayesClassifier
 from anbexact.adapters import to_logit
 from anbexact.classifiers import KernelClassifier
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.files.document import digest
 from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES
 
 
@@ -293,12 +292,7 @@ class TestFiles:
     def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
         path = tmp_path / "m.json"
         fixed(points=5).fit(*load_iris()).save(path)
-        document = part = json.loads(path.read_text())
-        for key in place[:-1]:
-            part = part[key]
-        part[place[-1]] = value
-        document["sha256"] = digest(document)
-        path.write_text(json.dumps(document))
+        write_edited(path, place, value)
         with pytest.raises(ValueError, match=rf"m\.json is damaged or was edited: {message}"):
             anbexact.load(path)
 

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
+from edited import write_edited
 from hypothesis import HealthCheck, assume, given, reject
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -679,13 +680,7 @@ class TestRefitted:
     def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
         path = tmp_path / "m.json"
         RefittedClassifier(NaiveBayesClassifier(), l2=0).fit(*load_monks(1)).save(path)
-        document = json.loads(path.read_text())
-        inner = document
-        for key in place[:-1]:
-            inner = inner[key]
-        inner[place[-1]] = value
-        document["sha256"] = digest(document)
-        path.write_text(json.dumps(document))
+        write_edited(path, place, value)
         with pytest.raises(ValueError, match=f"(?s)m.json is damaged or was edited.*{message}|{message}"):
             anbexact.load(path)
 
