@@ -60,14 +60,17 @@ def test_a_smooth_tree_is_tried_whatever_its_size_and_three_features_only_of_few
 
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("members", [members_in_time, automatic_members])
-def test_members_that_extend_others_come_last(members, cut):
+def test_members_that_extend_others_come_after_them(members, cut):
     for n_features, n_rows in ((5, 150), (10, 5_000), (MANY_FEATURES + 1, 500)):
         found = members(n_features, 2, n_rows, {}, cut=cut, readable=False)
-        names, extended = [member.name for member in found], [member.extends for member in found]
-        n_others = sum(name is None for name in extended)
-        assert None not in extended[n_others:]
-        assert set(extended[n_others:]) <= set(names[:n_others])
-        assert any(extended) == (cut and "ANB smooth" in names)
+        names, extended = [member.name for member in found], [set(member.extends) for member in found]
+        n_others = sum(not some for some in extended)
+        assert all(extended[n_others:])
+        for place, some in enumerate(extended):
+            assert some <= set(names[:place])
+        assert any({"TAN smooth"} == some for some in extended) == (cut and "ANB smooth" in names)
+        tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
+        assert bool(tree) == (cut and members is automatic_members and bool(names))
 
 
 def test_more_columns_than_rows_leave_one_model():

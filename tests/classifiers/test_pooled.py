@@ -232,8 +232,11 @@ class TestFit:
             "kDB hierarchical, 5 parents",
             "kernel",
         }
-        assert "kernel" in names(5, 10, 20_000)
-        assert "kernel" not in names(5, 10, 20_001)  # it would take too long
+        assert "kernel" in names(5, 10, 100_000)
+        assert "kernel" not in names(5, 10, 100_001)  # it would take too long
+        for cut in (True, False):
+            for n_rows, searched in ((4_768, True), (4_769, False)):  # 5 billion divided by 2 to the power 20
+                assert any("ANB" in name for name in names(20, 2, n_rows, cut=cut)) == searched
         assert [name for name in names(35, 15, 5_000, cut=False) if "smooth" in name] == ["NB smooth"]
         assert [name for name in names(16, 26, 5_000, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
         assert [name for name in names(16, 40, 5_000, cut=True) if "smooth" in name] == ["NB smooth"]
@@ -536,7 +539,7 @@ class TestFit:
         assert bayes > tan
         monkeypatch.setattr(learning, "FAR_BEHIND", share * bayes / tan)
         dense = KDBClassifier(ess=1.0)
-        members = [*TWO, ("more than NB", dense, None, "NB"), ("more than TAN", clone(dense), None, "TAN")]
+        members = [*TWO, ("more than NB", dense, None, ("NB",)), ("more than TAN", clone(dense), None, ("TAN",))]
         with parallel_config("threading", n_jobs=workers):
             records = self.cross_fitted(members=members, sparing=True)
         others = ["NB is far behind", ""] if behind else ["", "same as more than NB"]
@@ -544,6 +547,25 @@ class TestFit:
         with parallel_config("threading", n_jobs=workers):
             all_of_them = self.cross_fitted(members=members)
         assert [record.outcome for record in all_of_them] == [""] * 4
+
+    @pytest.mark.parametrize(("share", "behind"), [(0.999, True), (1.001, False)])
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_member_is_left_out_if_all_that_it_extends_are_far_behind(self, workers, share, behind, monkeypatch):
+        bayes, tan = (record.log_loss for record in self.cross_fitted())
+        monkeypatch.setattr(learning, "FAR_BEHIND", share * bayes / tan)
+        more = [(f"more than {name}", KDBClassifier(ess=ess), None, extended) for name, ess, extended in (
+            ("both", 1.0, ("NB", "TAN")), ("NB", 2.0, ("NB",)), ("that", 3.0, ("more than NB",)),
+            ("that and TAN", 4.0, ("more than NB", "TAN")),
+        )]  # fmt: skip
+        with parallel_config("threading", n_jobs=workers):
+            records = self.cross_fitted(members=[*TWO, *more], sparing=True)
+        learned = [not record.outcome for record in records]
+        assert learned[:3] == [True, True, True]
+        if behind:
+            assert [record.outcome for record in records[3:5]] == ["NB is far behind"] * 2
+            assert learned[5]
+        else:
+            assert not any(record.outcome.endswith("far behind") for record in records)
 
     @pytest.mark.parametrize("workers", [1, 2])
     def test_members_that_predict_alike_are_weighted_as_often_as_they_are(self, workers):
@@ -574,7 +596,7 @@ class TestFit:
             return usual(model, X, labels)
 
         monkeypatch.setattr(learning, "log_posteriors", refusing)
-        members = [*TWO, ("more than TAN", KDBClassifier(ess=1.0), None, "TAN")] if extending else TWO
+        members = [*TWO, ("more than TAN", KDBClassifier(ess=1.0), None, ("TAN",))] if extending else TWO
         with parallel_config("threading", n_jobs=workers):
             records = self.cross_fitted(members=members, sparing=True)
         *others, last = (record.outcome for record in records)
@@ -586,7 +608,7 @@ class TestFit:
         bayes, tan = (record.log_loss for record in self.cross_fitted())
         monkeypatch.setattr(learning, "LITTLE", (bayes + tan) / 2 * len(frames()[1]))
         again = clone(TWO[0][1]).set_params(ess=1.000001)
-        members = [*TWO, ("again", again), ("more than TAN", KDBClassifier(ess=1.0), None, "TAN")]
+        members = [*TWO, ("again", again), ("more than TAN", KDBClassifier(ess=1.0), None, ("TAN",))]
         with parallel_config("threading", n_jobs=workers):
             records = self.cross_fitted(members=members, sparing=True)
         assert [record.outcome for record in records] == ["", "", "not needed", "not needed"]

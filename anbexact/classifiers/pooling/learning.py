@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
+from math import inf, isnan
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -31,15 +31,16 @@ from anbexact.tables.table import Weights
 
 MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
 """Columns of ``members_``: what is known about every member that was considered."""
-FAR_BEHIND = 1.5
-"""Log loss of a member, as a multiple of the least one, above which members that extend it are left out."""
+FAR_BEHIND = 2.0
+"""Log loss of members, as a multiple of the least one, above which a member that extends them is left out."""
 OUT_OF_TIME = "out of time"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
 NOT_NEEDED = "not needed"
 SAME = "same as {}"
-BEHIND = "{} is far behind"
-"""Outcomes of members; that of a member that cannot be learned begins with ``refused``."""
+BEHIND = "far behind"
+"""Outcomes of members; that of a member that cannot be learned begins with ``refused``, and that of one
+whose simpler members are far behind the best ends so."""
 
 FREQUENCIES = "class frequencies"
 """The name of the record of the class frequencies."""
@@ -103,14 +104,18 @@ class Record:
         return False
 
     def is_behind(self, others: Sequence[Record]) -> bool:
-        """Record and return whether the member extends one of the others that is far behind the best of them.
+        """Record and return whether all members that this one extends are far behind the best.
 
-        Of the others, only those count that extend none themselves.
+        The best is one of those that extend none themselves. A member that is left out for this reason counts as far
+        behind.
         """
-        losses = {other.member.name: other.log_loss for other in others if other.member.extends is None}
-        extended = self.member.extends
-        if extended in losses and losses[extended] > FAR_BEHIND * min(losses.values()):
-            self.outcome = BEHIND.format(extended)
+        extended = [other for other in others if other.member.name in self.member.extends]
+        losses = [other.log_loss for other in others if not other.outcome and not other.member.extends]
+        most = FAR_BEHIND * min((loss for loss in losses if not isnan(loss)), default=inf)
+        left_out = [other.outcome for other in extended if other.outcome.endswith(BEHIND)]
+        behind = [other.member.name for other in extended if other.log_loss > most]
+        if extended and len(left_out) + len(behind) == len(extended):
+            self.outcome = left_out[0] if left_out else _behind(behind)
         return bool(self.outcome)
 
     def learn(self, fits: SharedFits, seconds: float) -> None:
@@ -282,7 +287,7 @@ def _learn_in_turn(
             record.outcome = OUT_OF_TIME
             continue
 
-        if sparing and record.is_behind(done):
+        if sparing and record.is_behind(records[:place]):
             continue
 
         def tell(step: str, number: int, place: int = place, record: Record = record) -> None:
@@ -312,6 +317,11 @@ def _learn_in_turn(
             record.outcome = ""
         if not record.outcome:
             done.append(record)
+
+
+def _behind(names: Sequence[str]) -> str:
+    """Return the outcome of a member that extends some which are far behind."""
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} {BEHIND}"
 
 
 def _time_left(elapsed: float, share: float) -> str:
@@ -380,9 +390,10 @@ def _learn_on_workers(
 ) -> None:
     """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold.
 
-    Members that extend others are learned after all the others, if these do not show that they can be left out.
+    Members that extend others are learned after these, if they do not show that the others can be left out.
     """
     n_jobs, done = len(_groups(records, range(len(records)))) * (len(folds) + 1), 0
+    known: list[Record] = []
 
     def results_of(
         work: Any, shared: Any, jobs: Sequence[tuple[list[int], int]]
@@ -425,11 +436,13 @@ def _learn_on_workers(
             if not records[place].outcome:
                 records[place].log_loss = _log_loss(records[place], folds)
 
-    extending = [place for place, record in enumerate(records) if sparing and record.member.extends is not None]
-    learn([place for place in range(len(records)) if place not in extending], [])
-    known = [record for place, record in enumerate(records) if place not in extending and not record.outcome]
-    if not (folds and any(_sufficient(record, folds) for record in known)):
-        learn([place for place in extending if not records[place].is_behind(known)], known)
+    waiting = list(range(len(records)))
+    while waiting and not (sparing and folds and any(_sufficient(record, folds) for record in known)):
+        names = {records[place].member.name for place in waiting}
+        ready = [place for place in waiting if not (sparing and names & set(records[place].member.extends))]
+        waiting = [place for place in waiting if place not in ready]
+        learn([place for place in ready if not (sparing and records[place].is_behind(records))], known)
+        known += [records[place] for place in ready if not records[place].outcome]
 
 
 Found = TypeVar("Found")

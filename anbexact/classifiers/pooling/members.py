@@ -24,8 +24,9 @@ AUTO = "auto"
 NB_SMOOTH, TAN_SMOOTH, KERNEL = "NB smooth", "TAN smooth", "kernel"
 """The names of three members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, and
 with interactions of all orders."""
-MANY_FEATURES = 22
-"""Number of features beyond which no automatic member searches its structure exactly."""
+MANY_FEATURES, MOST_SETS_TIMES_ROWS = 22, 5 * 10**9
+"""Number of features, and number of their subsets times the number of rows, beyond which no automatic member searches
+its structure exactly, because it would take too long."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
 """Two limits on classes times features times `INTERVALS`. Up to the first, automatic members have smooth
 interactions; up to the second, only a smooth TAN has them, and only if columns are cut; beyond it, smooth members
@@ -42,7 +43,7 @@ below which all of them then have a single strength."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
-ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 200_000
+ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 1_000_000
 """Number of rows from which on kernel logistic regression is a member, because interactions of all orders need rows;
 and the number of rows times classes beyond which it is left out, because it would take too long."""
 
@@ -52,15 +53,15 @@ class Member:
     """An unfitted estimator and its name.
 
     ``slower_than`` is the name of a member that takes less time on large tables, if there is one: where that member
-    took longer than the time that is left, this one is not begun. ``extends`` is the name of a member of the same
-    kind with fewer interactions, if there is one: where that member predicts far worse than the best, an automatic
-    pool leaves this one out. In a list of members, those that extend others come last.
+    took longer than the time that is left, this one is not begun. ``extends`` are the names of members with fewer
+    interactions or without smooth shapes: where all of them predict far worse than the best, an automatic pool leaves
+    this one out. In a list of members, those that extend others come last, and after those that they extend.
     """
 
     name: str
     estimator: DiscreteClassifier
     slower_than: str | None = None
-    extends: str | None = None
+    extends: tuple[str, ...] = ()
 
 
 def automatic_members(
@@ -81,7 +82,8 @@ def automatic_members(
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also
     refitted without smooth shapes, and as they are learned; and, with enough rows, kDB with four and five parents.
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
-    features. Kernel logistic regression is added if there are enough rows, and rows times classes are not too many.
+    features, or many features and many rows. Kernel logistic regression is added if there are enough rows, and rows
+    times classes are not too many.
     The guide "The pool" explains the choice.
 
     Parameters
@@ -98,7 +100,7 @@ def automatic_members(
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
     size = n_features * n_classes * INTERVALS
-    exact = n_features <= MANY_FEATURES
+    exact = n_features <= MANY_FEATURES and 2**n_features * n_rows <= MOST_SETS_TIMES_ROWS
     kinds = _Kinds(
         exact=exact,
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
@@ -166,7 +168,7 @@ def members_in_time(
     others = {member.name: member for member in chosen}
     members.append(others.pop(NB_SMOOTH))
     tan = others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings))))
-    members.append(replace(tan, slower_than=NB_SMOOTH))
+    members.append(replace(tan, slower_than=NB_SMOOTH, extends=()))
     if few:
         return members
     if n_features <= MANY_FEATURES:
@@ -185,11 +187,10 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
-    if kinds.smooth_tan:
-        members.append(Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, **given)))
-    members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
+    tan = _on("TAN", 8, varied, TANClassifier(discretizer=eight, **given))
+    members.append(tan)
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
     if kinds.hierarchical and varied:
         two = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
@@ -199,12 +200,15 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
             members.append(Member("kDB hierarchical, 4 parents", four))
     if kinds.exact:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
+    if kinds.smooth_tan:
+        tree = TANClassifier(discretizer=rule, **given)
+        members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=(NB_SMOOTH, tan.name)))
     if kinds.smooth:
         network = ANBClassifier(discretizer=rule, **given)
-        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=TAN_SMOOTH))
+        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=(TAN_SMOOTH,)))
     if kinds.smooth and varied:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
-        members.append(replace(on_five, extends=TAN_SMOOTH))
+        members.append(replace(on_five, extends=(TAN_SMOOTH,)))
     return members
 
 

@@ -6,11 +6,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf, isqrt, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from anbexact._runtime.arrays import Floats
@@ -24,6 +23,7 @@ from anbexact.models.kernel.distances import (
     log_correlations,
     with_relevance,
 )
+from anbexact.models.kernel.mode import Objective, mode
 from anbexact.models.kernel.model import KernelModel
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
@@ -42,7 +42,7 @@ ORDER = 1, 2, 0
 """The order in which the search changes them: the precision first, the rate last."""
 FOLDS, ROWS_TO_PREDICT = 3, 800
 """Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
-ROWS_TO_CHOOSE = 1_000
+ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
 MOST_CORRELATIONS = 5 * 10**7
 """Maximum number of correlations between rows and points; with more rows, there are fewer points."""
@@ -52,13 +52,6 @@ FEWEST_POINTS = 50
 """Number of points that a fit may have even if no time is left."""
 JITTER = 1e-8
 """Added to the correlation of every point with itself, so that rounding does not make the matrix singular."""
-STATIONARY, SETTLED = 1e-7, 1e-6
-"""Decrease of the objective in an iteration, in nats per unit of weight, at which a fit ends: for the model, and for
-fits that are only compared with each other."""
-CACHED = 1 << 17
-"""Number of values of the basis that fit into the processor's cache."""
-MOST_ITERATIONS = 1_000
-"""Maximum number of iterations of a fit."""
 SEED = 0
 
 
@@ -136,7 +129,7 @@ class KernelChoice(NamedTuple):
 
 
 class _Fold:
-    """A fold: rows to learn from, and rows to predict, at most `ROWS_TO_CHOOSE` distinct rows of each of two tables.
+    """A fold: rows to learn from, and rows to predict, some of the distinct rows of each of two tables.
 
     What settings have in common, such as the distances of rows for the same relevance, is computed only once.
     """
@@ -144,12 +137,14 @@ class _Fold:
     def __init__(
         self, left: DiscreteTable, held: DiscreteTable, cut_points: dict[Hashable, Cuts], rng: np.random.Generator
     ) -> None:
-        self._left, self._held = (_Rows.of(part).some(ROWS_TO_CHOOSE, rng) for part in (left, held))
+        self._left = _Rows.of(left).some(ROWS_TO_LEARN, rng)
+        self._held = _Rows.of(held).some(ROWS_TO_COMPARE, rng)
         self._distances = distances_of(left, cut_points)
         self._informations = information(left, self._distances)
         self._logs: dict[float, tuple[Floats, Floats]] = {}
-        self._bases: dict[tuple[float, float], tuple[Floats, Floats]] = {}
+        self._bases: dict[tuple[float, float], Floats] = {}
         self._starts: dict[tuple[float, float], Floats] = {}
+        self._latest: tuple[Floats, Floats] | None = None
 
     @property
     def n_held(self) -> int:
@@ -169,21 +164,26 @@ class _Fold:
     def loss(self, setting: KernelSetting, deadline: Deadline) -> float:
         """Return the total loss on the rows to predict, in nats."""
         rate, l2, relevance = setting
+        if relevance not in self._logs:
+            own = with_relevance(self._distances, self._informations, relevance)
+            points = self._left.codes
+            self._logs[relevance] = (
+                log_correlations(points, points, own, 1.0),
+                log_correlations(self._held.codes, points, own, 1.0),
+            )
+        between, to_held = self._logs[relevance]
         if (rate, relevance) not in self._bases:
-            if relevance not in self._logs:
-                own = with_relevance(self._distances, self._informations, relevance)
-                points = self._left.codes
-                self._logs[relevance] = (
-                    log_correlations(points, points, own, 1.0),
-                    log_correlations(self._held.codes, points, own, 1.0),
-                )
-            between, to_held = self._logs[relevance]
-            root = _root(np.exp(rate * between))
-            self._bases[rate, relevance] = root, solve_triangular(root, np.exp(rate * to_held).T, lower=True).T
-        basis, of_held = self._bases[rate, relevance]
-        found = _fitted(basis, self._left, l2, deadline, self._starts.get((rate, relevance)), SETTLED)
+            self._bases[rate, relevance] = _root(np.exp(rate * between))
+        basis = self._bases[rate, relevance]
+        start = self._starts.get((rate, relevance))
+        if start is None and self._latest is not None:  # the log odds of the latest fit, in this basis
+            values, constant = self._latest
+            start = np.vstack([solve_triangular(basis, values, lower=True), constant])
+        found = _mode(basis, self._left, l2, deadline, start)
         self._starts[rate, relevance] = found
-        logs = log_softmax(self._left.biases + found[-1] + of_held @ found[:-1], axis=1)
+        self._latest = basis @ found[:-1], found[-1:]
+        odds = np.exp(rate * to_held) @ solve_triangular(basis, found[:-1], lower=True, trans="T")
+        logs = log_softmax(self._left.biases + found[-1] + odds, axis=1)
         return -float((self._held.weights * logs).sum())
 
 
@@ -198,8 +198,8 @@ def choose_kernel(
 
     The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to a
     neighbouring value as long as the loss falls, and ends where no neighbour has a lower loss. In up to `FOLDS`
-    folds, the model is learned from at most `ROWS_TO_CHOOSE` distinct rows, and predicts at most as many others. Once
-    `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold.
+    folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE`
+    others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold.
 
     Parameters
     ----------
@@ -290,8 +290,8 @@ def fit_kernel(
     basis = root
     if len(points.weights) < n_rows:
         between = correlations(points.codes, rows.codes, distances, setting.rate)
-        basis = np.ascontiguousarray(solve_triangular(root, between, lower=True, overwrite_b=True).T)
-    found = _fitted(basis, rows, setting.l2, deadline)
+        basis = solve_triangular(root, between, lower=True, overwrite_b=True).T.astype(np.float32, order="C")
+    found = _mode(basis, rows, setting.l2, deadline)
     # in the memory order of a model read from a file, or products would differ from its in their rounding errors
     coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))
     model = KernelModel(
@@ -314,58 +314,9 @@ def _root(covariance: Floats) -> Floats:
     return np.asarray(cholesky(covariance, lower=True, overwrite_a=True))
 
 
-def _fitted(
-    basis: Floats,
-    rows: _Rows,
-    l2: float,
-    deadline: Deadline,
-    start: Floats | None = None,
-    stationary: float = STATIONARY,
-) -> Floats:
-    """Return the coefficients of a basis and, in the last row, of a constant, shape (basis + 1, classes).
-
-    They minimise ``-Σ_t v_t ln P(c_t | x_t) + λ/2 Σ coefficients²`` by L-BFGS (Liu and Nocedal, *On the limited
-    memory BFGS method for large scale optimization*, 1989), which begins at ``start``, or at 0, and ends when an
-    iteration decreases the objective by no more than ``stationary``, in nats per unit of weight.
-    """
-    weights, biases = rows.weights, rows.biases
-    per_row, total = weights.sum(axis=1, keepdims=True), float(weights.sum())
-    shape = basis.shape[1] + 1, weights.shape[1]
-
-    at_once = max(1, CACHED // shape[0])
-    parts = [slice(start, start + at_once) for start in range(0, len(basis), at_once)]
-
-    def objective(flat: Floats) -> tuple[float, Floats]:
-        own = flat.reshape(shape)
-        gradient, value = l2 * own, l2 / 2 * float(flat @ flat)
-        for part in parts:  # the second product with a part of the basis finds it in the cache
-            logs = log_softmax(basis[part] @ own[:-1] + (biases + own[-1]), axis=1)
-            value -= float(np.vdot(weights[part], logs))
-            excess = per_row[part] * np.exp(logs) - weights[part]
-            gradient[:-1] += basis[part].T @ excess
-            gradient[-1] += excess.sum(axis=0)
-        return value / total, gradient.ravel() / total
-
-    def check(intermediate_result: Any) -> None:  # noqa: ARG001  # the name by which scipy passes the result
-        if deadline.passed:
-            raise StopIteration
-
-    first = np.zeros(shape) if start is None else start
-    found = minimize(
-        objective,
-        first.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        callback=check,
-        options={
-            "maxiter": MOST_ITERATIONS,
-            "maxfun": 2 * MOST_ITERATIONS,
-            "maxcor": 20,
-            "ftol": stationary,
-            "gtol": 0,
-        },
-    )
-    return np.asarray(found.x.reshape(shape))
+def _mode(basis: Floats, rows: _Rows, l2: float, deadline: Deadline, start: Floats | None = None) -> Floats:
+    """Return the coefficients of :func:`~anbexact.models.kernel.mode.mode` for some rows."""
+    return mode(Objective(basis, rows.weights, rows.biases, l2), deadline, start)
 
 
 def learn_kernel(

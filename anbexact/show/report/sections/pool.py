@@ -30,7 +30,7 @@ def pool_section(subject: Subject) -> Section | None:
         "adds nothing to the others, although it may predict well by itself. Not needed: the others predict as well "
         "without it. Out of time: the member was not learned in all folds, so it has no part in the pool. Same as "
         "another one: learned from all rows, both predict them alike, and the other has the weight of both. Far "
-        "behind: the member that it extends by further interactions predicts much worse than the best."
+        "behind: the simpler members that it extends predict much worse than the best, so it was not learned."
     )
     alone = (
         f"One model was kept. Its log probabilities are multiplied by its weight, {sum(weights):.3f}: a weight below "

@@ -1,0 +1,137 @@
+"""The mode of the posterior of kernel logistic regression: a penalised fit in a basis of functions of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import minimize
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
+
+STATIONARY = 1e-6
+"""Decrease of the objective in an iteration, in nats per unit of weight, at which a fit ends."""
+FEWEST_ITERATIONS, MORE_CLASSES = 10, 10
+"""Fewest iterations before the coordinates change; and the number that, added to that of the classes, is proportional
+to the time of an iteration."""
+CACHED, AT_ONCE = 1 << 20, 1 << 25
+"""Numbers of bytes of the basis: those that fit into the processor's cache, and those that are copied at once."""
+
+
+class Objective:
+    """Minus the penalised log likelihood of coefficients, per unit of weight, as a function of these.
+
+    ``(-Σ_t v_t ln P(c_t | x_t) + λ/2 Σ coefficients²) / Σ_t v_t`` with ``ln P(c | x_t) = b_c + Σ_i B_ti w_ic + w_0c +
+    constant``, for rows of weight v_t. The coefficients are an array of shape (basis + 1, classes), whose last row
+    is that of the constant, w_0.
+
+    Parameters
+    ----------
+    basis : (rows, basis) float64 or float32
+        B. Products with it have its precision; all else has double precision.
+    weights : (rows, classes) float64
+        Σ of the v_t of equal rows, by class.
+    biases : (classes,) float64
+        b.
+    l2 : float
+        λ.
+    """
+
+    def __init__(self, basis: Floats, weights: Floats, biases: Floats, l2: float) -> None:
+        self._basis, self._weights, self._biases, self._l2 = basis, weights, biases, l2
+        self._per_row, self._total = weights.sum(axis=1), float(weights.sum())
+        self.shape = basis.shape[1] + 1, weights.shape[1]
+
+    def _parts(self, most_bytes: int) -> list[slice]:
+        at_once = max(1, most_bytes // (self._basis.itemsize * self._basis.shape[1]))
+        return [slice(start, start + at_once) for start in range(0, len(self._basis), at_once)]
+
+    def _posteriors(self, part: slice, own: Floats) -> tuple[Floats, float]:
+        """Return P(class | row) of some rows, and their log likelihood."""
+        odds = self._basis[part] @ own[:-1].astype(self._basis.dtype) + (self._biases + own[-1])
+        odds -= odds.max(axis=1, keepdims=True)
+        found = np.exp(odds)
+        sums = found.sum(axis=1, keepdims=True)
+        found /= sums
+        return found, float(np.vdot(self._weights[part], odds) - self._per_row[part] @ np.log(sums[:, 0]))
+
+    def value_and_gradient(self, own: Floats) -> tuple[float, Floats]:
+        """Return the objective and its gradient at some coefficients."""
+        gradient, value = self._l2 * own, self._l2 / 2 * float(np.vdot(own, own))
+        for part in self._parts(CACHED):  # the second product with a part of the basis finds it in the cache
+            excess, log_likelihood = self._posteriors(part, own)
+            value -= log_likelihood
+            excess *= self._per_row[part, None]
+            excess -= self._weights[part]
+            gradient[:-1] += self._basis[part].T @ excess.astype(self._basis.dtype)
+            gradient[-1] += excess.sum(axis=0)
+        return value / self._total, gradient / self._total
+
+    def mean_curvature(self, own: Floats) -> Floats:
+        """Return the mean over the classes of the second derivatives by the coefficients of a class.
+
+        A positive definite matrix, shape (basis + 1, basis + 1).
+        """
+        found = np.zeros((len(own), len(own)))
+        for part in self._parts(AT_ONCE):
+            of_classes, _ = self._posteriors(part, own)
+            each = self._per_row[part] * (of_classes * (1 - of_classes)).mean(axis=1)
+            scaled = self._basis[part] * np.sqrt(each).astype(self._basis.dtype)[:, None]
+            found[:-1, :-1] += scaled.T @ scaled
+            found[-1, :-1] += each @ self._basis[part]
+            found[-1, -1] += each.sum()
+        found[:-1, -1] = found[-1, :-1]
+        found[np.diag_indices_from(found)] += self._l2
+        return found / self._total
+
+
+def mode(objective: Objective, deadline: Deadline, start: Floats | None = None) -> Floats:
+    """Return the coefficients that minimise an objective, or the best found before the deadline.
+
+    L-BFGS (Liu and Nocedal, *On the limited memory BFGS method for large scale optimization*, 1989) begins at
+    ``start``, or at 0, and ends when an iteration decreases the objective by no more than `STATIONARY`. If that takes
+    longer than a change of coordinates, it begins anew where it is, in coordinates in which the mean curvature there
+    is the identity; and once more after as many iterations, after twice as many, and so on.
+    """
+
+    def check(intermediate_result: Any) -> None:  # noqa: ARG001  # the name by which scipy passes the result
+        if deadline.passed:
+            raise StopIteration
+
+    own = np.zeros(objective.shape) if start is None else start
+    root: Floats | None = None
+    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.shape[1] + MORE_CLASSES))
+    while True:
+        options: Any = {"maxiter": most, "maxfun": 2 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
+        first = own if root is None else root.T @ own
+        function: Any = _in_coordinates(objective, root)
+        found = minimize(function, first.ravel(), jac=True, method="L-BFGS-B", callback=check, options=options)
+        own = _back(root, found.x.reshape(objective.shape))
+        if found.nit < most or deadline.passed:
+            return own
+        most = most if root is None else 2 * most
+        root = np.asarray(cholesky(objective.mean_curvature(own), lower=True, overwrite_a=True))
+
+
+def _in_coordinates(objective: Objective, root: Floats | None) -> Any:
+    """Return the function of flat coordinates whose value and gradient are those of the objective.
+
+    The coordinates are the transpose of a Cholesky factor times the coefficients or, without a factor, these.
+    """
+
+    def function(flat: Floats) -> tuple[float, Floats]:
+        value, gradient = objective.value_and_gradient(_back(root, flat.reshape(objective.shape)))
+        if root is not None:
+            gradient = solve_triangular(root, gradient, lower=True, overwrite_b=True, check_finite=False)
+        return value, gradient.ravel()
+
+    return function
+
+
+def _back(root: Floats | None, coordinates: Floats) -> Floats:
+    """Return the coefficients with some coordinates."""
+    if root is None:
+        return coordinates
+    return np.asarray(solve_triangular(root, coordinates, lower=True, trans="T", check_finite=False))

@@ -1,0 +1,97 @@
+"""The penalised fit in a basis: its objective, derivatives and coordinates against the formula, row by row."""
+
+from math import exp, log
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+import anbexact.models.kernel.mode as mode_module
+from anbexact._runtime.deadline import Deadline
+from anbexact.models.kernel.mode import Objective, mode
+
+N_ROWS, N_BASIS, N_CLASSES = 30, 6, 3
+
+
+def drawn(seed, dtype=np.float64):
+    """A basis, weights, biases and a precision."""
+    rng = np.random.default_rng(seed)
+    weights = rng.choice([0.0, 0.5, 1.0, 2.0], size=(N_ROWS, N_CLASSES))
+    weights[:, 0] += 0.25
+    return rng.normal(size=(N_ROWS, N_BASIS)).astype(dtype), weights, rng.normal(size=N_CLASSES), 0.3
+
+
+def posteriors(own, basis, biases):
+    """P(class | row) of every row, a list of lists."""
+    found = []
+    for row in basis:
+        odds = [biases[c] + own[-1, c] + sum(row[i] * own[i, c] for i in range(N_BASIS)) for c in range(N_CLASSES)]
+        total = sum(map(exp, odds))
+        found.append([exp(value) / total for value in odds])
+    return found
+
+
+def value(own, basis, weights, biases, l2):
+    """The objective, by the formula."""
+    logs = posteriors(own, basis, biases)
+    fit = -sum(weights[t, c] * log(logs[t][c]) for t in range(N_ROWS) for c in range(N_CLASSES))
+    return (fit + l2 / 2 * sum(each**2 for each in own.ravel())) / weights.sum()
+
+
+@pytest.mark.parametrize("cached", [1, 10**6])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_value_and_the_gradient_are_those_of_the_formula(seed, cached, monkeypatch):
+    monkeypatch.setattr(mode_module, "CACHED", cached)
+    given = drawn(seed)
+    objective = Objective(*given)
+    own = np.random.default_rng(seed + 10).normal(size=objective.shape)
+    assert objective.value_and_gradient(own)[0] == pytest.approx(value(own, *given), rel=1e-12)
+
+    def of(flat):
+        return value(flat.reshape(objective.shape), *given)
+
+    def gradient(flat):
+        return objective.value_and_gradient(flat.reshape(objective.shape))[1].ravel()
+
+    assert check_grad(of, gradient, own.ravel()) < 1e-6
+
+
+@pytest.mark.parametrize("at_once", [1, 300, 10**6])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mean_curvature_is_the_mean_of_the_second_derivatives(seed, at_once, monkeypatch):
+    monkeypatch.setattr(mode_module, "AT_ONCE", at_once)
+    basis, weights, biases, l2 = drawn(seed)
+    objective = Objective(basis, weights, biases, l2)
+    own = np.random.default_rng(seed + 10).normal(size=objective.shape)
+    found = objective.mean_curvature(own)
+    step, expected = 1e-5, np.zeros_like(found)
+    for c in range(N_CLASSES):
+        for i in range(N_BASIS + 1):
+            moved = np.zeros(objective.shape)
+            moved[i, c] = step
+            above, below = (objective.value_and_gradient(own + sign * moved)[1] for sign in (1, -1))
+            expected[i] += (above - below)[:, c] / (2 * step) / N_CLASSES
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-6), (np.float32, 1e-4)])
+@pytest.mark.parametrize("fewest", [2, 100])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_vanishes_at_the_mode(seed, fewest, dtype, tolerance, monkeypatch):
+    monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
+    monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", fewest)
+    given = drawn(seed, dtype)
+    found = mode(Objective(*given), Deadline())
+    exact = Objective(given[0].astype(np.float64), *given[1:])
+    np.testing.assert_allclose(exact.value_and_gradient(found)[1], 0, atol=tolerance)
+    from_there = mode(Objective(*given), Deadline(), found)
+    np.testing.assert_allclose(from_there, found, atol=100 * tolerance)
+
+
+def test_a_deadline_ends_the_fit_where_it_is():
+    objective = Objective(*drawn(0))
+    start = np.ones(objective.shape)
+    begun = mode(objective, Deadline(1e-9), start)
+    assert objective.value_and_gradient(begun)[0] < objective.value_and_gradient(start)[0]
+    ended = mode(objective, Deadline(), start)
+    assert objective.value_and_gradient(ended)[0] < objective.value_and_gradient(begun)[0]
