@@ -59,7 +59,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
         one for each value if there are fewer values.
     rate : float or "auto", default "auto"
         θ, above 0. ``"auto"`` chooses it from the powers of 2 from 1/4 to 16, divided by the number of features with
-        two states or more, by threefold cross-validation (:func:`~anbexact.models.kernel.fit.choose_kernel`).
+        two states or more, by cross-validation in up to three folds
+        (:func:`~anbexact.models.kernel.fit.choose_kernel`).
     l2 : float or "auto", default "auto"
         λ, above 0. ``"auto"`` chooses it likewise from the powers of 10 from 0.0001 to 1.
     relevance : float or "auto", default "auto"
@@ -68,7 +69,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times distinct rows
-        are at most 50 million, so that the correlations between them fit into memory.
+        are at most 50 million, so that the correlations between them fit into memory. Where not all distinct rows are
+        points, the fit computes in single precision.
     time_limit : float, optional
         Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance: the best
         values found by then are used. If the rest is short, there are fewer points. When it runs out, the best

@@ -47,7 +47,13 @@ from anbexact.classifiers.pooling.learning import (
     member_table,
     pool_weights,
 )
-from anbexact.classifiers.pooling.members import AUTO, Member, automatic_members, named_members
+from anbexact.classifiers.pooling.members import (
+    AUTO,
+    Member,
+    automatic_members,
+    most_promising_first,
+    named_members,
+)
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.models.fidelity import Fidelity
 from anbexact.models.pool.pool import Pool, PoolMember
@@ -176,8 +182,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"``
         (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat), ``"same as"``
         and the name of an earlier automatic member (learned from all rows, both predict them alike, so that the later
-        one is left out), ``"TAN smooth is far behind"`` (a smooth ANB, which would hardly predict better than this
-        member, was not learned) or the reason why it could not be learned.
+        one is left out), names of simpler members and ``"far behind"`` (they predict much worse than the best, and
+        the member, which extends them, or one that does, was not learned) or the reason why it could not be learned.
     common_ : FixedStructureClassifier or None
         A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
         the members read a column so differently that there are no such states.
@@ -329,7 +335,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         settings = {**settings, "verbose": -1}
         n_rows = int(np.count_nonzero(weights))
-        return self._automatic(n_features, n_classes, n_rows, settings, cut=cut, readable=self.readable)
+        found = self._automatic(n_features, n_classes, n_rows, settings, cut=cut, readable=self.readable)
+        return found if self.time_limit is None else most_promising_first(found)
 
     def _weigh(self, records: list[Record], folds: list[Fold], rows: Rows, labels: list[Any]) -> None:
         """Fit the weights of the members, and keep those of positive weight."""

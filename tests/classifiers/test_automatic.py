@@ -18,6 +18,7 @@ from anbexact.classifiers.pooling.members import (
     Member,
     automatic_members,
     members_in_time,
+    most_promising_first,
 )
 from anbexact.datasets import load_iris
 
@@ -70,7 +71,18 @@ def test_members_that_extend_others_come_after_them(members, cut):
             assert some <= set(names[:place])
         assert any({"TAN smooth"} == some for some in extended) == (cut and "ANB smooth" in names)
         tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
-        assert bool(tree) == (cut and members is automatic_members and bool(names))
+        assert bool(tree) == (cut and members is automatic_members)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_with_a_time_limit_the_smooth_tree_comes_second(cut):
+    found = automatic_members(5, 2, 5_000, {}, cut=cut)
+    sooner = most_promising_first(found)
+    assert [member.name for member in sooner][:2] == ["NB smooth", "TAN smooth"]
+    assert sooner[1].extends == ()
+    assert sorted(member.name for member in sooner) == sorted(member.name for member in found)
+    without = [member for member in found if member.name != "TAN smooth"]
+    assert most_promising_first(without) == without
 
 
 def test_more_columns_than_rows_leave_one_model():

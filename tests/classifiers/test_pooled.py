@@ -233,7 +233,9 @@ class TestFit:
             "kernel",
         }
         assert "kernel" in names(5, 10, 100_000)
-        assert "kernel" not in names(5, 10, 100_001)  # it would take too long
+        assert "kernel" not in names(5, 2, 100_001)  # it would have few points
+        assert "kernel" in names(5, 20, 50_000)
+        assert "kernel" not in names(5, 20, 50_001)  # it would take too long
         for cut in (True, False):
             for n_rows, searched in ((4_768, True), (4_769, False)):  # 5 billion divided by 2 to the power 20
                 assert any("ANB" in name for name in names(20, 2, n_rows, cut=cut)) == searched
@@ -566,6 +568,35 @@ class TestFit:
             assert learned[5]
         else:
             assert not any(record.outcome.endswith("far behind") for record in records)
+
+    def test_which_members_are_behind(self):
+        def record(name, log_loss, outcome="", extends=()):
+            return Record(Member(name, TWO[0][1], extends=extends), outcome, log_loss)
+
+        def outcome(*extends):
+            own = record("own", nan, extends=extends)
+            assert own.is_behind(others) == bool(own.outcome)
+            return own.outcome
+
+        nan = float("nan")
+        others = [
+            record("best", 1.0),
+            record("near", 2 * 1.0),
+            record("far", 2.1),
+            record("further", 3.0),
+            record("twin of far", nan, "same as far"),
+            record("twin of near", nan, "same as near"),
+            record("refused", nan, "refused: too large"),
+            record("late", nan, "out of time"),
+            record("dense", 0.1, extends=("best",)),
+            record("denser", nan, "far and further are far behind", ("far", "further")),
+        ]
+        assert outcome() == outcome("unknown") == outcome("refused") == outcome("late") == outcome("best") == ""
+        assert outcome("near") == outcome("far", "near") == outcome("twin of near") == outcome("far", "late") == ""
+        assert outcome("far") == outcome("far", "refused") == "far is far behind"
+        assert outcome("twin of far") == "twin of far is far behind"
+        assert outcome("far", "further") == outcome("denser") == "far and further are far behind"
+        assert outcome("far", "denser") == "far and further are far behind"
 
     @pytest.mark.parametrize("workers", [1, 2])
     def test_members_that_predict_alike_are_weighted_as_often_as_they_are(self, workers):

@@ -40,7 +40,7 @@ NOT_NEEDED = "not needed"
 SAME = "same as {}"
 BEHIND = "far behind"
 """Outcomes of members; that of a member that cannot be learned begins with ``refused``, and that of one
-whose simpler members are far behind the best ends so."""
+that extends members far behind the best ends so."""
 
 FREQUENCIES = "class frequencies"
 """The name of the record of the class frequencies."""
@@ -107,13 +107,18 @@ class Record:
         """Record and return whether all members that this one extends are far behind the best.
 
         The best is one of those that extend none themselves. A member that is left out for this reason counts as far
-        behind.
+        behind; one that is the same as another has the log loss of that one; and one that is refused does not count.
         """
-        extended = [other for other in others if other.member.name in self.member.extends]
+        extended = [
+            other
+            for other in others
+            if other.member.name in self.member.extends and not other.outcome.startswith("refused")
+        ]
         losses = [other.log_loss for other in others if not other.outcome and not other.member.extends]
         most = FAR_BEHIND * min((loss for loss in losses if not isnan(loss)), default=inf)
         left_out = [other.outcome for other in extended if other.outcome.endswith(BEHIND)]
-        behind = [other.member.name for other in extended if other.log_loss > most]
+        twins = {SAME.format(other.member.name): other for other in others}
+        behind = [other.member.name for other in extended if twins.get(other.outcome, other).log_loss > most]
         if extended and len(left_out) + len(behind) == len(extended):
             self.outcome = left_out[0] if left_out else _behind(behind)
         return bool(self.outcome)
@@ -252,8 +257,8 @@ def learn_members(
         Called with a phase and the finished fraction of the whole.
     sparing : bool, default False
         Whether members are left out that could hardly improve the pool: those that, learned from all rows, predict
-        them as an earlier one does; those that extend one whose log loss is more than `FAR_BEHIND` times the least
-        one; and those after a member whose total loss on the held-out rows is below `LITTLE`.
+        them as an earlier one does; those that only extend members whose log loss is more than `FAR_BEHIND` times the
+        least one; and those after a member whose total loss on the held-out rows is below `LITTLE`.
     """
     if _on_workers(deadline):
         _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
@@ -440,8 +445,9 @@ def _learn_on_workers(
     while waiting and not (sparing and folds and any(_sufficient(record, folds) for record in known)):
         names = {records[place].member.name for place in waiting}
         ready = [place for place in waiting if not (sparing and names & set(records[place].member.extends))]
+        ready = ready or waiting
         waiting = [place for place in waiting if place not in ready]
-        learn([place for place in ready if not (sparing and records[place].is_behind(records))], known)
+        learn([place for place in ready if not (sparing and records[place].is_behind(records[:place]))], known)
         known += [records[place] for place in ready if not records[place].outcome]
 
 

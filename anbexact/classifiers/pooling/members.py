@@ -43,9 +43,10 @@ below which all of them then have a single strength."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
-ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 1_000_000
-"""Number of rows from which on kernel logistic regression is a member, because interactions of all orders need rows;
-and the number of rows times classes beyond which it is left out, because it would take too long."""
+ROWS_FOR_KERNEL, MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 100_000, 1_000_000
+"""Numbers of rows between which kernel logistic regression is a member: interactions of all orders need rows, but
+with more rows than that it would have fewer than 500 points; and the number of rows times classes beyond which it
+would take too long."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def automatic_members(
     cut: bool = True,
     readable: bool = False,
 ) -> list[Member]:
-    """Return the members of ``"auto"``, the most promising first.
+    """Return the members of ``"auto"``, the most promising first, but those last that extend others.
 
     Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
@@ -82,8 +83,8 @@ def automatic_members(
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also
     refitted without smooth shapes, and as they are learned; and, with enough rows, kDB with four and five parents.
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
-    features, or many features and many rows. Kernel logistic regression is added if there are enough rows, and rows
-    times classes are not too many.
+    features, or many features and many rows. Kernel logistic regression is added if there are enough rows, but not
+    too many, and rows times classes are not too many either.
     The guide "The pool" explains the choice.
 
     Parameters
@@ -105,7 +106,9 @@ def automatic_members(
         exact=exact,
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
-        kernel=not readable and n_rows >= ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
+        kernel=not readable
+        and ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL
+        and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
     )
@@ -123,6 +126,16 @@ class _Kinds(NamedTuple):
     kernel: bool
     hierarchical: bool
     four_parents: bool
+
+
+def most_promising_first(members: list[Member]) -> list[Member]:
+    """Return the members with the smooth TAN after the smooth naive Bayes, if it comes later: time may be short."""
+    tan = next((member for member in members if member.name == TAN_SMOOTH and member.extends), None)
+    if tan is None:
+        return members
+    others = [member for member in members if member is not tan]
+    place = 1 + [member.name for member in others].index(NB_SMOOTH)
+    return [*others[:place], replace(tan, extends=()), *others[place:]]
 
 
 def members_in_time(

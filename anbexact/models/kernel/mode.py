@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 
 STATIONARY = 1e-6
-"""Decrease of the objective in an iteration, in nats per unit of weight, at which a fit ends."""
+"""Decrease of the objective in an iteration at which a fit ends, in nats per unit of weight; relative to the
+objective where this is above 1."""
 FEWEST_ITERATIONS, MORE_CLASSES = 10, 10
-"""Fewest iterations before the coordinates change; and the number that, added to that of the classes, is proportional
-to the time of an iteration."""
+"""Fewest iterations before the coordinates change, and a number of classes: an iteration takes about as long as
+(classes + `MORE_CLASSES`) × rows × basis multiplications, and a change of coordinates as rows × basis²."""
+LIMIT_REACHED = 1
+"""The status that scipy's L-BFGS gives where the limit of iterations ended a fit."""
 CACHED, AT_ONCE = 1 << 20, 1 << 25
 """Numbers of bytes of the basis: those that fit into the processor's cache, and those that are copied at once."""
 
 
 class Objective:
-    """Minus the penalised log likelihood of coefficients, per unit of weight, as a function of these.
+    """Minus the penalised log likelihood per unit of weight, as a function of the coefficients.
 
     ``(-Σ_t v_t ln P(c_t | x_t) + λ/2 Σ coefficients²) / Σ_t v_t`` with ``ln P(c | x_t) = b_c + Σ_i B_ti w_ic + w_0c +
     constant``, for rows of weight v_t. The coefficients are an array of shape (basis + 1, classes), whose last row
@@ -43,6 +47,7 @@ class Objective:
         self._basis, self._weights, self._biases, self._l2 = basis, weights, biases, l2
         self._per_row, self._total = weights.sum(axis=1), float(weights.sum())
         self.shape = basis.shape[1] + 1, weights.shape[1]
+        self.precision = basis.dtype
 
     def _parts(self, most_bytes: int) -> list[slice]:
         at_once = max(1, most_bytes // (self._basis.itemsize * self._basis.shape[1]))
@@ -72,7 +77,8 @@ class Objective:
     def mean_curvature(self, own: Floats) -> Floats:
         """Return the mean over the classes of the second derivatives by the coefficients of a class.
 
-        A positive definite matrix, shape (basis + 1, basis + 1).
+        A matrix of shape (basis + 1, basis + 1), positive definite but for rounding errors, which are large in single
+        precision.
         """
         found = np.zeros((len(own), len(own)))
         for part in self._parts(AT_ONCE):
@@ -93,7 +99,8 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None) 
     L-BFGS (Liu and Nocedal, *On the limited memory BFGS method for large scale optimization*, 1989) begins at
     ``start``, or at 0, and ends when an iteration decreases the objective by no more than `STATIONARY`. If that takes
     longer than a change of coordinates, it begins anew where it is, in coordinates in which the mean curvature there
-    is the identity; and once more after as many iterations, after twice as many, and so on.
+    is the identity (preconditioning). The coordinates change again after the same number of iterations, then after
+    twice and four times that number, and so on, as long as there is time.
     """
 
     def check(intermediate_result: Any) -> None:  # noqa: ARG001  # the name by which scipy passes the result
@@ -104,15 +111,28 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None) 
     root: Floats | None = None
     most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.shape[1] + MORE_CLASSES))
     while True:
-        options: Any = {"maxiter": most, "maxfun": 2 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
+        options: Any = {"maxiter": most, "maxfun": 10 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
         first = own if root is None else root.T @ own
         function: Any = _in_coordinates(objective, root)
+        left = deadline.left
         found = minimize(function, first.ravel(), jac=True, method="L-BFGS-B", callback=check, options=options)
-        own = _back(root, found.x.reshape(objective.shape))
-        if found.nit < most or deadline.passed:
+        own = _coefficients(root, found.x.reshape(objective.shape))
+        if found.status != LIMIT_REACHED or deadline.passed:
             return own
         most = most if root is None else 2 * most
-        root = np.asarray(cholesky(objective.mean_curvature(own), lower=True, overwrite_a=True))
+        if left == inf or deadline.left > left - deadline.left:  # a change takes about as long as these iterations
+            root = _root(objective.mean_curvature(own), np.finfo(objective.precision).eps)
+
+
+def _root(curvature: Floats, rounding: float) -> Floats:
+    """Return the Cholesky factor of a matrix, whose diagonal is raised until it is positive definite."""
+    raised = rounding * float(np.diagonal(curvature).max())
+    while True:
+        curvature[np.diag_indices_from(curvature)] += raised
+        try:
+            return np.asarray(cholesky(curvature, lower=True))
+        except LinAlgError:
+            raised *= 10
 
 
 def _in_coordinates(objective: Objective, root: Floats | None) -> Any:
@@ -122,7 +142,7 @@ def _in_coordinates(objective: Objective, root: Floats | None) -> Any:
     """
 
     def function(flat: Floats) -> tuple[float, Floats]:
-        value, gradient = objective.value_and_gradient(_back(root, flat.reshape(objective.shape)))
+        value, gradient = objective.value_and_gradient(_coefficients(root, flat.reshape(objective.shape)))
         if root is not None:
             gradient = solve_triangular(root, gradient, lower=True, overwrite_b=True, check_finite=False)
         return value, gradient.ravel()
@@ -130,8 +150,8 @@ def _in_coordinates(objective: Objective, root: Floats | None) -> Any:
     return function
 
 
-def _back(root: Floats | None, coordinates: Floats) -> Floats:
-    """Return the coefficients with some coordinates."""
+def _coefficients(root: Floats | None, coordinates: Floats) -> Floats:
+    """Return the coefficients that have the given coordinates."""
     if root is None:
         return coordinates
     return np.asarray(solve_triangular(root, coordinates, lower=True, trans="T", check_finite=False))

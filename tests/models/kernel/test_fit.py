@@ -217,7 +217,7 @@ class TestRows:
         monkeypatch.setattr(mode_module, "CACHED", 150)
         monkeypatch.setattr(mode_module, "AT_ONCE", 200)
         for own, expected in zip(found(), whole, strict=True):
-            np.testing.assert_allclose(own, expected, atol=1e-5)
+            np.testing.assert_allclose(own, expected, atol=1e-4)  # in single precision with five points
 
 
 def losses(table, values, n_folds):

@@ -95,3 +95,24 @@ def test_a_deadline_ends_the_fit_where_it_is():
     assert objective.value_and_gradient(begun)[0] < objective.value_and_gradient(start)[0]
     ended = mode(objective, Deadline(), start)
     assert objective.value_and_gradient(ended)[0] < objective.value_and_gradient(begun)[0]
+
+
+def test_rounding_errors_of_single_precision_do_not_end_the_fit(monkeypatch):
+    """Nearly equal functions and a weak prior: the curvature has eigenvalues below its rounding errors."""
+    monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", 3)
+    rng = np.random.default_rng(0)
+    basis = rng.normal(size=(4_000, 1)) + 1e-6 * rng.normal(size=(4_000, 60))
+    weights = 100.0 * np.eye(2)[(basis[:, 0] + rng.normal(size=4_000) > 0).astype(int)]
+    given = weights, np.zeros(2), 1e-4
+    single = Objective(basis.astype(np.float32), *given)
+    start = np.zeros(single.shape)
+    assert np.linalg.eigvalsh(single.mean_curvature(start))[0] < 0
+    found, expected = mode(single, Deadline()), mode(Objective(basis, *given), Deadline())
+    values = [Objective(basis, *given).value_and_gradient(own)[0] for own in (found, expected)]
+    assert values[0] == pytest.approx(values[1], abs=1e-5)
+
+
+def test_a_single_class_is_certain():
+    basis, weights, _, l2 = drawn(0)
+    objective = Objective(basis, weights.sum(axis=1, keepdims=True), np.zeros(1), l2)
+    np.testing.assert_array_equal(mode(objective, Deadline()), 0)
