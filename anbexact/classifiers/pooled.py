@@ -182,8 +182,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"``
         (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat), ``"same as"``
         and the name of an earlier automatic member (learned from all rows, both predict them alike, so that the later
-        one is left out), names of simpler members and ``"far behind"`` (they predict much worse than the best, and
-        the member, which extends them, or one that does, was not learned) or the reason why it could not be learned.
+        one is left out), names of simpler members with ``"are far behind"`` (all of them predict much worse than the
+        best member, so that the one that extends them was not learned) or the reason why it could not be learned.
     common_ : FixedStructureClassifier or None
         A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
         the members read a column so differently that there are no such states.
