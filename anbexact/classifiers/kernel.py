@@ -70,7 +70,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times distinct rows
         are at most 50 million, so that the correlations between them fit into memory. Where not all distinct rows are
-        points, the fit computes in single precision.
+        points, the fit computes products with them in single precision.
     time_limit : float, optional
         Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance: the best
         values found by then are used. If the rest is short, there are fewer points. When it runs out, the best

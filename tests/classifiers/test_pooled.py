@@ -569,6 +569,30 @@ class TestFit:
         else:
             assert not any(record.outcome.endswith("far behind") for record in records)
 
+    @pytest.mark.parametrize("factor", [0.999, 1.001])
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_members_are_left_out_along_with_those_that_they_extend(self, workers, factor, monkeypatch):
+        bayes, tan = (record.log_loss for record in self.cross_fitted())
+        monkeypatch.setattr(learning, "FAR_BEHIND", factor * bayes / tan)
+        more = [
+            ("more", KDBClassifier(ess=1.0), None, ("NB",)),
+            ("still more", KDBClassifier(ess=5.0), None, ("more",)),
+            ("more than both", KDBClassifier(ess=25.0), None, ("NB", "TAN")),
+        ]
+        with parallel_config("threading", n_jobs=workers):
+            records = self.cross_fitted(members=[*TWO, *more], sparing=True)
+        left_out = ["NB is far behind"] * 2 if factor < 1 else ["", ""]
+        assert [record.outcome for record in records] == ["", "", *left_out, ""]
+        assert [record.fitted is None for record in records[2:4]] == [factor < 1] * 2
+
+    @pytest.mark.parametrize("time_limit", [None, 600])
+    def test_with_a_time_limit_the_smooth_tree_is_learned_early(self, time_limit):
+        X, y = frames()
+        X = X.assign(z=np.linspace(0.0, 1.0, len(X)) + 1 / 3)
+        names = PooledClassifier(time_limit=time_limit).fit(X, y).members_.index.tolist()
+        assert names[0] == "NB smooth"
+        assert (names[1] == "TAN smooth") == (time_limit is not None)
+
     def test_which_members_are_behind(self):
         def record(name, log_loss, outcome="", extends=()):
             return Record(Member(name, TWO[0][1], extends=extends), outcome, log_loss)

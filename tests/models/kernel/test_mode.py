@@ -116,3 +116,28 @@ def test_a_single_class_is_certain():
     basis, weights, _, l2 = drawn(0)
     objective = Objective(basis, weights.sum(axis=1, keepdims=True), np.zeros(1), l2)
     np.testing.assert_array_equal(mode(objective, Deadline()), 0)
+
+
+@pytest.mark.parametrize(("seconds", "changes"), [(1_000, True), (15, False)])
+def test_coordinates_change_only_if_there_is_time(seconds, changes, monkeypatch):
+    """Every reading of the clock takes ten seconds, and so do the iterations before a change."""
+
+    class Clock:
+        passed = False
+
+        def __init__(self):
+            self.next = seconds + 10
+
+        @property
+        def left(self):
+            self.next -= 10
+            return self.next
+
+    computed = []
+    usual = Objective.mean_curvature
+    monkeypatch.setattr(Objective, "mean_curvature", lambda self, own: computed.append(1) or usual(self, own))
+    monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", 2)
+    objective = Objective(*drawn(0))
+    found = mode(objective, Clock())
+    assert bool(computed) == changes
+    np.testing.assert_allclose(objective.value_and_gradient(found)[1], 0, atol=1e-2)
