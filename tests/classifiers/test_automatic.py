@@ -41,7 +41,7 @@ def fitted():
 
 def test_quick_models_come_first():
     found = names_of(10)
-    assert found[:4] == ["NB smooth, one strength", "NB smooth", "TAN smooth", "kDB smooth, one strength"]
+    assert found[:4] == ["NB smooth, cross-validated", "NB smooth", "TAN smooth", "kDB smooth, one strength"]
     assert "ANB smooth" in found
     assert len(set(found)) == len(found)
 
@@ -56,7 +56,7 @@ def test_terms_of_cut_columns_are_never_too_large_for_a_regression():
 def test_a_smooth_tree_is_tried_whatever_its_size_and_three_features_only_of_few(cut):
     wide = names_of(MANY_FEATURES + 1, n_classes=200, cut=cut)
     assert "TAN smooth" in wide
-    assert "kDB smooth, one strength" not in wide
+    assert "kDB smooth, cross-validated" not in wide
 
 
 @pytest.mark.parametrize("cut", [True, False])
@@ -86,12 +86,12 @@ def test_with_a_time_limit_the_smooth_tree_comes_second(cut):
 
 
 def test_more_columns_than_rows_leave_one_model():
-    assert names_of(301, n_rows=300) == ["NB smooth, one strength"]
+    assert names_of(301, n_rows=300) == ["NB smooth, cross-validated"]
     assert len(names_of(300, n_rows=300)) > 1
 
 
 def test_few_rows_leave_few_models_of_a_single_strength_if_columns_are_many():
-    one, finer = "NB smooth, one strength", "NB smooth, one strength, 16 intervals"
+    one, finer = "NB smooth, cross-validated", "NB smooth, one strength, 16 intervals"
     assert names_of(20, n_rows=99) == [one, finer]
     assert names_of(20, n_rows=100) == [one, finer, "NB smooth", "TAN smooth"]
     assert names_of(20, n_rows=199) == [one, finer, "NB smooth", "TAN smooth"]

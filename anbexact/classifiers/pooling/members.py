@@ -39,7 +39,7 @@ the numbers of intervals of a smooth column, the second if there are more column
 further member if there are few rows: its shapes can come closer to lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
-below which all of them then have a single strength."""
+below which cross-validation then chooses the strengths of all of them."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
@@ -149,16 +149,16 @@ def members_in_time(
 ) -> list[Member]:
     """Return the members of a pool that is learned in a given time, those first that predict well after short fits.
 
-    The first is naive Bayes with smooth shapes of a single strength, on few intervals, and without groups of values
-    where a column has up to `FEW_VALUES` of them. It is learned in seconds. Where rows are few for their columns or
-    classes, it predicts better than shapes with a strength for each column; if there are more columns than rows, it
-    is the only member, on still fewer intervals. Then come the members of :func:`automatic_members`, with a smooth
-    TAN of any size, and after it, where features are not too many, a kDB with smooth shapes of a single strength, for
-    interactions of three.
+    The first is naive Bayes with smooth shapes whose strengths are chosen by cross-validation, on few intervals, and
+    without groups of values where a column has up to `FEW_VALUES` of them. It is learned in seconds. Where rows are
+    few for their columns or classes, it predicts better than with strengths that the evidence chooses; if there are
+    more columns than rows, it is the only member, on still fewer intervals. Then come the members of
+    :func:`automatic_members`, with a smooth TAN of any size, and after it, where features are not too many, a kDB
+    with smooth shapes whose strengths are chosen in the same way, for interactions of three.
 
     With fewer than `FEW_ROWS` rows, chance would decide between so many members. There are four then, the first one,
-    the same on more intervals, and naive Bayes and TAN with a strength for each column; or only the first two if
-    there are fewer than `FEW_ROWS_PER_FEATURE` rows per feature.
+    the same on more intervals, and naive Bayes and TAN with strengths that the evidence chooses; or only the first
+    two if there are fewer than `FEW_ROWS_PER_FEATURE` rows per feature.
 
     Unless ``handle_missing`` says otherwise, a missing cell is a state of its own in every column that has some, so
     that no row is left out and all members have the same states.
@@ -170,10 +170,10 @@ def members_in_time(
         own["group_categories"] = FEW_VALUES
     bayes, few = NaiveBayesClassifier(**own), n_rows < FEW_ROWS
     if n_features > n_rows and not few:
-        return [_of_one_strength("NB", bayes, FEWEST_INTERVALS)]
-    members = [_of_one_strength("NB", bayes)]
+        return [_cross_validated("NB", bayes, FEWEST_INTERVALS)]
+    members = [_cross_validated("NB", bayes)]
     if few:
-        finer = _of_one_strength("NB", bayes, MORE_INTERVALS)
+        finer = _cross_validated("NB", bayes, MORE_INTERVALS)
         members.append(replace(finer, name=f"{finer.name}, {MORE_INTERVALS} intervals"))
         if n_rows < FEW_ROWS_PER_FEATURE * n_features:
             return members
@@ -185,15 +185,15 @@ def members_in_time(
     if few:
         return members
     if n_features <= MANY_FEATURES:
-        kdb = _of_one_strength("kDB", KDBClassifier(**settings))
+        kdb = _cross_validated("kDB", KDBClassifier(**settings))
         members.append(replace(kdb, slower_than=members[0].name))
     searched = [replace(of, slower_than=NB_SMOOTH) if name.startswith("ANB") else of for name, of in others.items()]
     return [*members, *searched]
 
 
-def _of_one_strength(name: str, network: NetworkClassifier, intervals: int = FEW_INTERVALS) -> Member:
-    """Return a network with smooth shapes on few intervals, all of the strength that predicts left-out rows best."""
-    return Member(f"{name} smooth, one strength", AdditiveClassifier(network, smooth="cv", intervals=intervals))
+def _cross_validated(name: str, network: NetworkClassifier, intervals: int = FEW_INTERVALS) -> Member:
+    """Return a network with smooth shapes on few intervals, of the strengths that predict left-out rows best."""
+    return Member(f"{name} smooth, cross-validated", AdditiveClassifier(network, smooth="cv", intervals=intervals))
 
 
 def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: bool) -> list[Member]:

@@ -283,7 +283,8 @@ class LogitModel(LogitPosterior, Displayed):
             the guide "Smooth shapes". The strengths of the penalties are
 
             - for ``"evidence"``, chosen by the Laplace evidence;
-            - for ``"cv"``, chosen by cross-validation, with penalties of first differences alone;
+            - for ``"cv"``, chosen by cross-validation, with penalties of first differences alone, and by feature for
+              shapes of single features where that is clearly better;
             - for ``"auto"``, chosen by the evidence, with a strength of curvature for every feature. Unless that is
               slow, cross-validation then chooses a factor of all strengths, and the ``"centre"``: the share of the
               log odds of naive Bayes to which shapes are shrunk. With few rows, slopes alone are penalised if that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
@@ -63,6 +63,9 @@ SLOPES = (0.3, 0.1, 0.03, 0.01)
 """Strengths of slopes that are tried without penalties on curvatures if there are few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries, from strong to weak."""
+RELEVANCE, WEAKER = 3.0, 0.3
+"""In cross-validation, the degrees of freedom of the prior that draws each feature's strength to the common strength,
+and the factor by which the resulting strengths may be weaker."""
 FOLDS = 5
 """Number of folds."""
 MANY_ROWS = 2_000
@@ -248,47 +251,64 @@ def by_similar_rows(
     return smoothness, shift
 
 
-def curvature_by_feature(
-    problem: SmoothProblem, chosen: Smoothness, shift: Floats, deadline: Deadline | None = None
-) -> tuple[Smoothness, Floats]:
-    """Choose a strength of curvature for every feature, by the evidence and a prior around the common strength.
+def by_feature(
+    problem: SmoothProblem,
+    strengths: Mapping[str, float],
+    kinds: Collection[str],
+    shift: Floats,
+    *,
+    degrees: float,
+    deadline: Deadline | None = None,
+) -> tuple[dict[str, Strength], Floats, int]:
+    """Choose strengths of some kinds for every feature, by the evidence and a prior around the common strengths.
 
-    The prior of a strength τ_j is a gamma distribution with `OWN` degrees of freedom, whose mean is the common
-    strength τ. The log density of ln τ_j is ``OWN/2 · (ln τ_j - τ_j / τ)`` up to a constant. The objective is the
+    The prior of a strength τ_j is a gamma distribution with ν degrees of freedom, whose mean is the common strength τ
+    of its kind. The log density of ln τ_j is ``ν/2 · (ln τ_j - τ_j / τ)`` up to a constant. The objective is the
     evidence of :func:`by_evidence` plus the sum of these; all other strengths stay as they are. A step therefore is
-    ``τ_j ← (τ_j [tr(S⁻¹ S_j) - tr((H + S)⁻¹ S_j)] + OWN) / (δᵀ S_j δ + OWN / τ)``.
+    ``τ_j ← (τ_j [tr(S⁻¹ S_j) - tr((H + S)⁻¹ S_j)] + ν) / (δᵀ S_j δ + ν / τ)``.
 
     Parameters
     ----------
     problem : SmoothProblem
-    chosen : Smoothness
-        The strengths, with one strength of curvature for all features.
+    strengths : mapping
+        The strength of every kind of penalty, the same for all features.
+    kinds : collection of str
+        Kinds of penalties of main effects, of which a term has at most one.
     shift : (cells, classes) array
         Where the fits start.
+    degrees : float
+        ν; the more, the closer to the common strength.
     deadline : Deadline, optional
+
+    Returns
+    -------
+    dict, array, int
+        The strengths, the shifts at which the last fit ended, and the number of fits. When the deadline has passed,
+        the strengths are those of the last completed step.
     """
-    common = chosen.strengths["curvature"]
-    curved = [term for term in problem.terms if "curvature" in term.kinds]
-    strengths = {**chosen.strengths, "curvature": {term.features[0]: common for term in curved}}
-    own, rounds, complete, largest = strengths["curvature"], 0, True, np.inf
+    own: dict[str, dict[Hashable, float]] = {}
+    places = {}
+    for place, term in enumerate(problem.terms):
+        for kind in (kind for kind in term.kinds if kind in kinds):
+            places[place] = kind
+            own.setdefault(kind, {})[term.features[0]] = strengths[kind]
+    found: dict[str, Strength] = {**strengths, **own}
+    rounds, largest = 0, np.inf
     while largest >= OWN_SETTLED and rounds < OWN_ROUNDS:
-        found, factor = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
-        shift, rounds = found.shift, rounds + 1
+        fitted, factor = smooth_fit(problem, found, start=shift, precision=PRECISION, deadline=deadline)
+        shift, rounds = fitted.shift, rounds + 1
         if deadline is not None and deadline.passed:
-            complete = False
             break
-        largest = 0.0
-        for place, (term, variances) in enumerate(zip(problem.terms, factor.gained(*problem.reduced), strict=True)):
-            if "curvature" not in term.kinds:
-                continue
+        largest, gains = 0.0, factor.gained(*problem.reduced)
+        for place, kind in places.items():
+            term, common, of_kind = problem.terms[place], strengths[kind], own[kind]
             (name,), of_term = term.features, shift[term.cells]
-            gained = max(float(np.vdot(variances, factor.modes.roughness(term, place)["curvature"])), 0.0)
-            rough = float(np.vdot(of_term, term.penalties["curvature"] @ of_term))
-            change = np.log((own[name] * gained + OWN) / (rough + OWN / common) / own[name])
+            gained = max(float(np.vdot(gains[place], factor.modes.roughness(term, place)[kind])), 0.0)
+            rough = float(np.vdot(of_term, term.penalties[kind] @ of_term))
+            change = np.log((of_kind[name] * gained + degrees) / (rough + degrees / common) / of_kind[name])
             largest = max(largest, abs(change))
-            own[name] = float(np.clip(own[name] * np.exp(change), WEAKEST, STRONGEST["curvature"]))
-    by_feature = replace(chosen, strengths=strengths, rounds=chosen.rounds + rounds, complete=complete)
-    return _by_evidence_alone(by_feature), shift
+            of_kind[name] = float(np.clip(of_kind[name] * np.exp(change), WEAKEST, STRONGEST[kind]))
+    return found, shift, rounds
 
 
 def scaled(strengths: Strengths, factor: float) -> dict[str, Any]:
@@ -326,8 +346,12 @@ def by_evidence_and_feature(
     """Return the strengths of :func:`by_evidence`, but with a strength of curvature for every feature."""
     chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
     if chosen.complete and sum("curvature" in term.kinds for term in problem.terms) > 1:
-        chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
-    return replace(chosen, rule="auto"), shift
+        strengths, shift, rounds = by_feature(
+            problem, chosen.strengths, {"curvature"}, shift, degrees=OWN, deadline=deadline
+        )
+        in_time = deadline is None or not deadline.passed
+        chosen = replace(chosen, strengths=strengths, rounds=chosen.rounds + rounds, complete=in_time)
+    return replace(_by_evidence_alone(chosen), rule="auto"), shift
 
 
 def is_slow(problem: SmoothProblem) -> bool:
@@ -459,6 +483,10 @@ def by_cross_validation(
     (3 if the total weight is 2,000 or more), with penalties on first differences only. In a first run, all kinds have
     the same strength, which takes the values of `GRID`. In a second run, only the strength of interactions varies. A
     run ends early at the sixth value or a later one if L is more than 2 nats below its highest value so far.
+
+    If there are two features or more, strengths by feature then replace those of main effects if they predict
+    left-out rows better by more than a standard error of the difference: those of :func:`by_feature` with `RELEVANCE`
+    degrees of freedom, chosen on all rows; and these times `WEAKER`, under the same condition.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
     folds = SmoothFolds(problem)
@@ -483,7 +511,26 @@ def by_cross_validation(
             if value > best:
                 best, chosen = value, candidate
         strengths = chosen
-    return Smoothness(strengths, "cv", tried, complete=True), folds.mean_shift
+    common = Smoothness(strengths, "cv", tried, complete=True)
+    if sum(len(term.axes) == 1 for term in problem.terms) < 2:
+        return common, folds.mean_shift
+    return _with_relevance(problem, folds, common, deadline), folds.mean_shift
+
+
+def _with_relevance(
+    problem: SmoothProblem, folds: SmoothFolds, common: Smoothness, deadline: Deadline | None
+) -> Smoothness:
+    """Return strengths of main effects by feature if left-out rows speak for them, or else the common ones."""
+    best = Tried(folds, common.strengths, Tuning(), deadline)
+    own, _, fits = by_feature(
+        problem, common.strengths, {"slope", "level"}, folds.mean_shift, degrees=RELEVANCE, deadline=deadline
+    )
+    for tuning in (Tuning(), Tuning(WEAKER)):
+        tried = Tried(folds, own, tuning, deadline)
+        best = tried if tried.surpasses(best) else best
+    if deadline is not None and deadline.passed:
+        return replace(common, complete=False)
+    return replace(common, strengths=best.tuning.strengths(best.chosen), rounds=common.rounds + fits + 2)
 
 
 def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: Curvature) -> Sequence[float]:

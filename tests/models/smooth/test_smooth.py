@@ -37,7 +37,7 @@ from anbexact.models.smooth.smoothness import (
     _without_curvature,
     by_cross_validation,
     by_evidence,
-    curvature_by_feature,
+    by_feature,
     effective_degrees,
     naive_bayes,
     scaled,
@@ -414,25 +414,37 @@ class TestEvidence:
             for factor in (0.05, 20.0):
                 assert evidence(problem, {**chosen.strengths, kind: strength * factor}) <= best + 0.1
 
+    @pytest.mark.parametrize("degrees", [1.0, 3.0])
+    @pytest.mark.parametrize("kind", ["slope", "curvature"])
     @pytest.mark.parametrize("seed", [13, 15])
-    def test_of_curvatures_by_feature_is_highest_with_its_prior(self, seed):
+    def test_by_feature_is_highest_with_its_prior(self, seed, kind, degrees):
         problem = made(seed, n_classes=2, interactions="none", ordered=("f0", "f1", "f2"))
-        common = Smoothness({"slope": 0.1, "curvature": 0.02}, "evidence", 0, complete=True)
-        chosen, _ = curvature_by_feature(problem, common, np.zeros((problem.n_cells, 2)))
-        assert chosen.complete
-        assert chosen.strengths["slope"] == 0.1
-        own = chosen.strengths["curvature"]
-        assert max(own.values()) > 1.2 * min(own.values())
+        common = {"slope": 0.1, "curvature": 0.02}
+        start = np.zeros((problem.n_cells, 2))
+        chosen, _, rounds = by_feature(problem, common, {kind}, start, degrees=degrees)
+        assert {**chosen, kind: common[kind]} == common
+        assert rounds > 1
+        own = chosen[kind]
+        assert max(own.values()) > 1.1 * min(own.values())
 
         def objective(strengths):
-            prior = sum(np.log(tau) - tau / 0.02 for tau in strengths["curvature"].values()) / 2
+            prior = sum(np.log(tau) - tau / common[kind] for tau in strengths[kind].values()) * degrees / 2
             return evidence(problem, strengths) + prior
 
-        best = objective(chosen.strengths)
+        best = objective(chosen)
         for name in own:
             for factor in (0.3, 3.0):
-                changed = {"slope": 0.1, "curvature": {**own, name: own[name] * factor}}
-                assert objective(changed) < best
+                assert objective({**chosen, kind: {**own, name: own[name] * factor}}) < best
+
+    def test_by_feature_covers_several_kinds_and_leaves_the_given_strengths_alone(self):
+        problem = made(14)
+        common = {"slope": 0.5, "level": 0.5, "interaction": 2.0}
+        start = np.zeros((problem.n_cells, 3))
+        chosen, _, _ = by_feature(problem, common, {"slope", "level"}, start, degrees=3.0)
+        assert common == {"slope": 0.5, "level": 0.5, "interaction": 2.0}
+        assert set(chosen["slope"]) == {"f0", "f2"}
+        assert set(chosen["level"]) == {"f1"}
+        assert chosen["interaction"] == 2.0
 
     def test_and_cross_validation_smooth_noise_away(self):
         rng = np.random.default_rng(0)

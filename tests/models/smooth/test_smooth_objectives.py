@@ -17,9 +17,11 @@ from anbexact.models.smooth.smoothness import (
     by_cross_validation,
     by_evidence,
     by_evidence_and_feature,
+    by_feature,
     naive_bayes,
     tuned,
 )
+from anbexact.models.smooth.terms import kinds_of
 from anbexact.tables.folds import split_weights
 
 GIVEN = {"slope": 0.7, "curvature": 0.05, "level": 0.4, "interaction": 0.6}
@@ -301,17 +303,48 @@ class HeldOut:
         return weights @ gains > np.sqrt(weights @ (gains - mean) ** 2)
 
 
+def best_common(held_out):
+    """The best of the strengths that all kinds share, and then of those of interactions."""
+    grid = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+    kinds = [kind for kind in kinds_of(held_out.problem.terms) if kind != "curvature"]
+    together = max(grid, key=lambda tau: held_out.value(dict.fromkeys(kinds, tau)))
+    found = dict.fromkeys(kinds, together)
+    if "interaction" not in kinds:
+        return found
+    found["interaction"] = max(grid, key=lambda tau: held_out.value({**found, "interaction": tau}))
+    return found
+
+
 @pytest.mark.slow
 def test_cross_validation_takes_the_best_of_its_strengths():
     problem = problem_of({"a": ["c"], "k": ["c", "a"], "b": [], "c": []}, n_rows=80)
     chosen, _ = by_cross_validation(problem)
+    assert chosen.strengths == best_common(HeldOut(problem))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_cross_validation_takes_strengths_by_feature_if_they_predict_clearly_better(seed):
+    """The three classes depend on one of eight features."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 6, size=(200, 8)), columns=list("abcdefgh"))
+    y = pd.Series(np.where(rng.random(200) < 0.9, X["a"] // 2, rng.integers(0, 3, 200)), name="class")
+    parents = {name: ["class"] for name in X} | {"class": []}
+    network = FixedStructureClassifier(parents).fit(X, y)
+    problem = to_logit(network, X).refit(X, y, smooth=1.0).refitted.problem
+    chosen, _ = by_cross_validation(problem)
     held_out = HeldOut(problem)
-    grid = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-    kinds = ("slope", "level", "interaction")
-    together = max(grid, key=lambda tau: held_out.value(dict.fromkeys(kinds, tau)))
-    expected = dict.fromkeys(kinds, together)
-    expected["interaction"] = max(grid, key=lambda tau: held_out.value({**expected, "interaction": tau}))
-    assert chosen.strengths == expected
+    common = best_common(held_out)
+    start = np.zeros((problem.n_cells, 3))
+    own, _, _ = by_feature(problem, common, {"slope", "level"}, start, degrees=3.0)
+    expected = common
+    for candidate in (own, {kind: {name: 0.3 * tau for name, tau in of.items()} for kind, of in own.items()}):
+        if held_out.surpasses((candidate,), (expected,)):
+            expected = candidate
+    assert expected is not common
+    for name, tau in expected["slope"].items():
+        assert chosen.strengths["slope"][name] == pytest.approx(tau, rel=0.05)
+    assert chosen.strengths["slope"]["a"] == min(chosen.strengths["slope"].values())
 
 
 @pytest.mark.slow
