@@ -15,9 +15,10 @@ from anbexact._runtime.deadline import Deadline
 STATIONARY = 1e-6
 """Decrease of the objective in an iteration at which a fit ends, in nats per unit of weight; relative to the
 objective where this is above 1."""
-FEWEST_ITERATIONS, MORE_CLASSES = 10, 10
-"""Fewest iterations before the coordinates change, and a number of classes: an iteration takes about as long as
-(classes + `MORE_CLASSES`) × rows × basis multiplications, and a change of coordinates as rows × basis²."""
+FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 60}
+"""Fewest iterations before the coordinates change; and, by the bytes of a number, how many classes take as long as the
+rest of an iteration: it takes as long as (classes + these) × rows × basis multiplications of a change of coordinates,
+which has rows × basis²."""
 LIMIT_REACHED = 1
 """The status that scipy's L-BFGS gives where the limit of iterations ended a fit."""
 CACHED, AT_ONCE = 1 << 20, 1 << 25
@@ -109,7 +110,8 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None) 
 
     own = np.zeros(objective.shape) if start is None else start
     root: Floats | None = None
-    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.shape[1] + MORE_CLASSES))
+    more = MORE_CLASSES[objective.precision.itemsize]
+    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.shape[1] + more))
     while True:
         options: Any = {"maxiter": most, "maxfun": 10 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
         first = own if root is None else root.T @ own
