@@ -21,6 +21,8 @@ SPLIT, STATE, KIND, CHILD, OPTIONS = range(5)
 UP_TO, ONE, ALL = 0, 1, 2
 PSEUDO_COUNT = 0.5
 """Parameter of the Dirichlet prior for every state of the variable in a leaf (Jeffreys' prior)."""
+LEAST = 1e-300
+"""Smallest probability, so that those far down a tree with heavy rows do not underflow."""
 TIE = 1e-9
 """Nats by which a split must be better than what came before: above rounding."""
 
@@ -143,7 +145,7 @@ def grown_tree(codes, weights, arities, first, chosen):
     """
     n_cells, width = codes.shape
     r = arities[0]
-    strides = _strides(arities)
+    strides = _strides(arities) if len(chosen) > 0 else arities
     offsets = np.zeros(width + 1, np.int64)
     for p in range(1, width):
         offsets[p + 1] = offsets[p] + arities[p]
@@ -155,7 +157,7 @@ def grown_tree(codes, weights, arities, first, chosen):
     waiting = np.zeros((n_states + 2, 3), np.int64)  # nodes to be split, and where their cells begin and end
     boxes = np.ones((n_states + 2, n_states), np.bool_)
     box = np.ones(n_states, np.bool_)
-    by_state, occurs = np.zeros((max(arities.max(), 1), r)), np.zeros(arities.max(), np.int64)
+    by_state, occurs = np.zeros((arities.max(), r)), np.zeros(arities.max(), np.int64)
     lower, upper = np.zeros(r), np.zeros(r)
     waiting[0, 2] = n_cells
     n_waiting, n_nodes = 1, 1
@@ -312,7 +314,8 @@ def shrunk_distributions(nodes, counts, arities, of_class, strengths, exponent):
         u = above[v]
         m = strengths[0 if u >= 0 and nodes[u, SPLIT] == of_class else 1] * max(occurring, 1) ** exponent
         for k in range(r):
-            found[v, k] = (counts[v, k] + m * (found[u, k] if u >= 0 else 1.0 / r)) / (total + m)
+            coarser = found[u, k] if u >= 0 else 1.0 / r
+            found[v, k] = max((counts[v, k] + m * coarser) / (total + m), LEAST)
         if nodes[v, CHILD] >= 0:
             for u in range(nodes[v, CHILD], nodes[v, CHILD] + _n_children(nodes, v, arities)):
                 above[u] = v

@@ -38,6 +38,8 @@ from anbexact.models.parameters.tables import ConditionalTable, Tables
 
 MOST_STATES_SEARCHED = 14
 """Largest sum of the parents' numbers of states for which the tree is optimal: there are 2 to this power boxes."""
+NONE_CHOSEN = np.empty((0, 3), dtype=np.int64)
+"""In place of the splits of an optimal tree: splits are chosen greedily."""
 
 
 @dataclass(frozen=True)
@@ -134,20 +136,21 @@ class GrowingTrees:
         self._arities = np.array(family.shape, dtype=np.int64)
         self._of_class = family.variables.index(class_name) if class_name in family.variables else -1
         self._small = len(family.parents) > 0 and sum(family.shape[1:]) <= MOST_STATES_SEARCHED
-        self._grown: dict[bool, Any] = {}
+        self._grown: dict[int, Any] = {}
+        self._chosen: dict[float, Positions] = {}
 
     def tree(self, class_first: bool, prior: float) -> TableTree:
         """Return the tree for these settings; see :class:`TreeSettings`."""
         of_class = self._of_class
         first = of_class if class_first and of_class > 0 and self._arities[of_class] > 1 else 0
         if self._small:
-            chosen = best_splits(self._codes, self._weights, self._arities, prior)
-            grown = grown_tree(self._codes, self._weights, self._arities, first, chosen)
+            if prior not in self._chosen:
+                self._chosen[prior] = best_splits(self._codes, self._weights, self._arities, prior)
+            grown = grown_tree(self._codes, self._weights, self._arities, first, self._chosen[prior])
         else:
-            if class_first not in self._grown:
-                greedy = np.empty((0, 3), dtype=np.int64)
-                self._grown[class_first] = grown_tree(self._codes, self._weights, self._arities, first, greedy)
-            grown = self._grown[class_first]
+            if first not in self._grown:
+                self._grown[first] = grown_tree(self._codes, self._weights, self._arities, first, NONE_CHOSEN)
+            grown = self._grown[first]
         return TableTree(self._arities, self._of_class, *pruned_tree(*grown, self._arities, prior))
 
 

@@ -156,6 +156,21 @@ def test_tables_are_positive_distributions_whatever_the_rows(problem, settings):
         np.testing.assert_allclose(table.values.sum(axis=0), 1, rtol=1e-9)
 
 
+def test_probabilities_do_not_underflow_below_heavy_rows():
+    """The last state occurs only at the root; every split leaves nearly all of its probability to the others."""
+    arity = 60
+    codes = np.array([[min(a, 58) % 2, a] for a in range(arity)] + [[2, 0]])
+    cells = np.ravel_multi_index(codes.T, (3, arity))
+    order = np.argsort(cells)
+    weights = np.where(codes[:, 0] == 2, 1e-3, 1e9)[order]
+    family = FamilyCounts("x", ("a",), (3, arity), cells[order], weights)
+    tree = GrowingTrees(family, "c").tree(False, 0.0)
+    assert (tree.nodes[:, 3] < 0).sum() > 40
+    values = tree_tables({"x": family}, "c", replace(SETTINGS, prior=0.0, strength=1e-6))["x"].values
+    assert (values > 0).all()
+    assert values[2].min() < 1e-100
+
+
 @pytest.mark.parametrize("most", [0, of_trees.MOST_STATES_SEARCHED])
 def test_a_weight_of_two_is_the_row_twice(most, monkeypatch):
     monkeypatch.setattr(of_trees, "MOST_STATES_SEARCHED", most)
