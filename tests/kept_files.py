@@ -179,6 +179,7 @@ KINDS: Mapping[str, Callable[[], Any]] = {
     "columns of other types": fitted(lambda: NaiveBayesClassifier(ess=1.0, drop_identifiers=False), odd),
     "columns without names": fitted(lambda: NaiveBayesClassifier(ess=1.0, handle_unknown="error"), nameless),
     "hierarchical tables": fitted(lambda: KDBClassifier(ess=1.0, parameters="hierarchical")),
+    "trees as tables": fitted(lambda: KDBClassifier(ess=1.0, parameters="tree")),
     "another score": fitted(lambda: ANBClassifier(structure_score=BDs(2.0), discretizer=MODLDiscretizer(max_bins=3))),
     "conditional score": fitted(lambda: TANClassifier(structure_score=ACLL(), parameters="acll")),
     "drawn structures": fitted(lambda: AveragedANBClassifier(ess=1.0, draws=3, random_state=0)),

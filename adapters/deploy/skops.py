@@ -65,6 +65,7 @@ VALUES = (
     "anbexact.models.parameters.counts.FamilyCounts",
     "anbexact.models.parameters.hierarchical.Strengths",
     "anbexact.models.parameters.tables.ConditionalTable",
+    "anbexact.models.parameters.trees.TreeSettings",
     "anbexact.search.constraints.Constraints",
     "anbexact.search.scoring.set_scores.SetScoreProblem",
     "anbexact.models.em.structural.Round",

@@ -40,7 +40,7 @@ from anbexact.models.logit.potentials import network_potentials
 from anbexact.models.logit.predictions import Origin
 from anbexact.models.model import Model
 from anbexact.models.network.drift import Drift, measure_drift
-from anbexact.models.network.estimation import ESTIMATES, HIERARCHICAL, Estimation
+from anbexact.models.network.estimation import CROSS_VALIDATED, ESTIMATES, Estimation, TableSettings
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.network import Network, TableNetwork
 from anbexact.models.network.table_draws import check_draws, explained_intervals, probability_intervals
@@ -106,16 +106,19 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         How rows without a class are treated in training: they are refused, or used for learning by expectation
         maximisation. ``"em"`` can be combined with ``handle_missing="em"`` or ``"own_state"``; see
         the guide "Incomplete rows".
-    parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
+    parameters : {"eap", "ml", "friedman", "acll", "hierarchical", "tree"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.models.parameters.tables.eap_tables`,
         ``ml_tables``, ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if
-        that is an :class:`~anbexact.scores.ACLL`), or
-        :func:`~anbexact.models.parameters.hierarchical.hierarchical_tables`, for networks with many parents: each row
-        of a table is shrunk towards the corresponding row with one parent fewer. The strength of this shrinkage is
-        chosen by five-fold cross-validation, in which the structure is learned again; with fewer than 1,500 rows,
-        this is repeated with other folds, two to four times in all. Tables of ``"ml"`` and ``"friedman"`` may contain
-        zeros. A row with probability 0 for every class then gets the first class and NaN probabilities, with a
-        warning.
+        that is an :class:`~anbexact.scores.ACLL`),
+        :func:`~anbexact.models.parameters.hierarchical.hierarchical_tables` or
+        :func:`~anbexact.models.parameters.trees.tree_tables`. The last two are for networks with many parents. Each
+        row of a hierarchical table is shrunk towards the corresponding row with one parent fewer. A table of
+        ``"tree"`` has local structure: a decision tree over the parents, in whose leaves joint states of the parents
+        share a distribution; it is shrunk to those of the nodes above. The strengths of this shrinkage, and how far
+        trees grow, are chosen by five-fold cross-validation, in which the structure is learned again; with fewer than
+        1,500 rows, this is repeated with other folds, two to four times in all. Tables of ``"ml"`` and ``"friedman"``
+        may contain zeros. A row with probability 0 for every class then gets the first class and NaN probabilities,
+        with a warning.
     smoothing : float, "auto" or None, default None
         Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"`` chooses the value
         that predicts each training row best from the other rows (see
@@ -224,7 +227,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
             return self._learn_completing(table, cut_points)
         limit = getattr(self, "time_limit", None)
         deadline, learner = Deadline(limit), self._structure_learner(table)
-        learned = learner(time_limit=time_for_structure(limit)) if self.parameters == HIERARCHICAL else learner()
+        learned = learner(time_limit=time_for_structure(limit)) if self.parameters in CROSS_VALIDATED else learner()
         score = self.score_of(learned.ess)
         strengths = self._strengths(table, learned.structure, learned, deadline)
         self._choices = Choices.of(learned, strengths)
@@ -243,14 +246,15 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         learned: Learned,
         deadline: Deadline,
         split: Split = split_table,
-    ) -> Strengths:
-        """Return the strengths of the tables of a structure, if they are hierarchical."""
+    ) -> TableSettings:
+        """Return the strengths of the tables of a structure, or the settings of their trees, if the rule has some."""
         if self._given is not None:
             return self._given.strengths.of_parents(structure.parents)
-        if self.parameters != HIERARCHICAL:
+        if self.parameters not in CROSS_VALIDATED:
             return Strengths()
         learn = self._relearning(table, learned) if self._relearns else None
-        return chosen_strengths(table, structure, learn, self.score_of(learned.ess), deadline, split)
+        score = self.score_of(learned.ess)
+        return chosen_strengths(table, structure, learn, score, deadline, split, self.parameters)
 
     def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:
         """Return a function that learns the structure again from some of the rows."""

@@ -18,10 +18,9 @@ from anbexact.models.em.record import EMRecord, EMStart
 from anbexact.models.em.starts import STARTS, available_tables
 from anbexact.models.em.structural import LONG, SHORT, Climb, MStep, Patience, climb, first_expected
 from anbexact.models.em.validation import IncompleteHeldOut, IncompleteValidation
-from anbexact.models.network.estimation import Estimation
+from anbexact.models.network.estimation import Estimation, TableSettings
 from anbexact.models.network.network import TableNetwork
 from anbexact.models.parameters.counts import Counts
-from anbexact.models.parameters.hierarchical import Strengths
 from anbexact.models.parameters.tables import Tables
 from anbexact.models.structure import Structure
 from anbexact.tables.cuts import Cuts
@@ -45,7 +44,7 @@ last tables are estimated by the rule."""
 
 StructureLearner = Callable[[DiscreteTable, Validation], Callable[..., Learned]]
 """See ``learner`` of :class:`ExpectationMaximisation`."""
-StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline, Split], Strengths]
+StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline, Split], TableSettings]
 """See ``strengths`` of :class:`ExpectationMaximisation`."""
 
 
@@ -59,7 +58,7 @@ class ExpectationMaximisation:
     learner : callable
         ``learner(table, validation)`` returns what chooses equivalent sample sizes and a search.
     strengths : callable
-        ``strengths(rows, structure, learned, deadline, split)`` returns the strengths of hierarchical tables.
+        ``strengths(rows, structure, learned, deadline, split)`` returns the strengths or settings of tables.
     table : IncompleteTable
         The rows, some with missing cells.
     """

@@ -29,8 +29,8 @@ class KDBClassifier(KDBParameters, NetworkClassifier):
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. The features are sorted by ``I(X_i; C)``, the highest first. The feature
     parents π_i of a feature are the k features before it with the highest ``I(X_i; X_j | C)``. See
     :func:`~anbexact.search.learn_kdb`; the threshold of the paper is not supported. With two or more parents,
-    ``parameters="hierarchical"`` usually predicts much better than the default; the page "Scores, and the searches
-    that use them" has measurements.
+    ``parameters="hierarchical"`` and ``"tree"`` usually predict much better than the default; the page "Scores, and
+    the searches that use them" has measurements.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ NAMES = (
     "few_columns",
     "first_hour",
     "hierarchical",
+    "table_trees",
     "universal",
     "universal_consistency",
     "class_parameters",

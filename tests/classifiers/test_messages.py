@@ -322,7 +322,7 @@ class TestParameters:
             ({"smoothing": "best"}, "smoothing must be a finite number above 0, or 'auto', not 'best'"),
             (
                 {"parameters": "map"},
-                "parameters must be one of 'eap', 'ml', 'friedman', 'acll', 'hierarchical', not 'map'",
+                "parameters must be one of 'eap', 'ml', 'friedman', 'acll', 'hierarchical', 'tree', not 'map'",
             ),
             ({"handle_unknown": "ignore"}, "handle_unknown must be one of 'marginalize', 'error', not 'ignore'"),
             (

@@ -529,7 +529,8 @@ class TestClassifier:
 
     def test_unknown_rules(self):
         with pytest.raises(
-            ValueError, match="parameters must be one of 'eap', 'ml', 'friedman', 'acll', 'hierarchical', not 'map'"
+            ValueError,
+            match="parameters must be one of 'eap', 'ml', 'friedman', 'acll', 'hierarchical', 'tree', not 'map'",
         ):
             NaiveBayesClassifier(parameters="map").fit(X, Y)
 

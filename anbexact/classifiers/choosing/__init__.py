@@ -1,1 +1,1 @@
-"""What a fit chooses from the rows: equivalent sample sizes, limits on parents, strengths of hierarchical tables."""
+"""What a fit chooses from the rows: equivalent sample sizes, limits on parents, settings of tables."""

@@ -14,7 +14,7 @@ from anbexact._runtime.deadline import Deadline, abandonable, check_limit, secon
 from anbexact._runtime.progress import several_searches
 from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers.choosing.frequencies import FEW_ROWS, FOLDS, MARGIN_NATS, compare_folds, smoothing_compared
-from anbexact.models.parameters.hierarchical import Strengths
+from anbexact.models.network.estimation import TableSettings
 from anbexact.models.parameters.smoothing import (
     HeldOut,
     HeldOutFolds,
@@ -156,18 +156,18 @@ class Choices:
         The equivalent sample sizes; see :class:`Learned`.
     max_parents : int or None
         The limit on parents that was chosen; None: the classifier's own.
-    strengths : Strengths
-        The strengths of hierarchical tables.
+    strengths : Strengths or TreeSettings
+        The strengths of hierarchical tables, or the settings of trees.
     """
 
     ess: float
     smoothing: float
     class_smoothing: float | None
     max_parents: int | None
-    strengths: Strengths
+    strengths: TableSettings
 
     @classmethod
-    def of(cls, learned: Learned, strengths: Strengths) -> Choices:
+    def of(cls, learned: Learned, strengths: TableSettings) -> Choices:
         """Return the choices of a fit, given what was learned and the strengths of its tables."""
         limit = learned.search.max_parents
         return cls(learned.ess, learned.smoothing, learned.class_smoothing, limit, strengths)

@@ -1,16 +1,19 @@
-"""The strengths of hierarchical tables, by cross-validation in which the structure is learned again."""
+"""Strengths of hierarchical tables and settings of trees, by cross-validation that learns the structure again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil
+from typing import Any
 
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.spread import spread
 from anbexact._runtime.warn import warn
-from anbexact.models.parameters.hierarchical import Strengths
-from anbexact.models.parameters.strengths import MOST_CELLS, HeldOutHierarchy, best_strengths
+from anbexact.models.network.estimation import HIERARCHICAL, TableSettings
+from anbexact.models.parameters import strengths, tree_settings
+from anbexact.models.parameters.strengths import HeldOutHierarchy, best_strengths
+from anbexact.models.parameters.tree_settings import HeldOutTrees, best_settings
 from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.tables.table import DiscreteTable
@@ -43,9 +46,15 @@ def n_repetitions(table: DiscreteTable) -> int:
 
 
 def chosen_strengths(
-    table: DiscreteTable, structure: Structure, learn: Learn | None, score: Score, deadline: Deadline, split: Split
-) -> Strengths:
-    """Return the strengths, with their exponent, that predict held-out rows best in 5-fold cross-validation.
+    table: DiscreteTable,
+    structure: Structure,
+    learn: Learn | None,
+    score: Score,
+    deadline: Deadline,
+    split: Split,
+    rule: str = HIERARCHICAL,
+) -> TableSettings:
+    """Return the strengths or settings of tables that predict held-out rows best in 5-fold cross-validation.
 
     The structure was fitted to all rows. If the folds kept it, the other rows would predict each held-out row too
     well, and the tables would be smoothed too little. Every fold therefore learns its own structure. With fewer than
@@ -66,6 +75,12 @@ def chosen_strengths(
         After it, no search is started.
     split : callable
         Splits the rows into folds.
+    rule : {"hierarchical", "tree"}
+        How the tables are estimated.
+
+    Returns
+    -------
+    Strengths or TreeSettings
 
     Raises
     ------
@@ -80,11 +95,11 @@ def chosen_strengths(
     repetitions = n_repetitions(table)
     folds = [fold for seed in range(repetitions) for fold in split(table, FOLDS, seed)]
     jobs = [(len(folds) - number, fold) for number, fold in enumerate(folds)]
-    held_out: list[HeldOutHierarchy] = []
+    held_out: list[Any] = []
     with abandonable(), heard_once():
         until = Deadline(None, deadline)
         learned_again = 0
-        for rows, again in spread(_held_out, (structure, learn, score, until), jobs):
+        for rows, again in spread(_held_out, (structure, learn, score, until, rule), jobs):
             if until.interrupted:
                 raise KeyboardInterrupt
             held_out.append(rows)
@@ -92,21 +107,25 @@ def chosen_strengths(
         if learn is not None and learned_again < len(folds):
             warn(
                 f"within time_limit, the structure was learned again in {learned_again} of {len(folds)} folds only: "
-                "the hierarchical tables may be smoothed too little"
+                "the tables may be smoothed too little"
             )
-        return best_strengths(held_out, structure, repetitions)
+        if rule == HIERARCHICAL:
+            return best_strengths(held_out, structure, repetitions)
+        return best_settings(held_out)
 
 
 def _held_out(
-    shared: tuple[Structure, Learn | None, Score, Deadline], job: tuple[int, Fold]
-) -> tuple[HeldOutHierarchy, bool]:
+    shared: tuple[Structure, Learn | None, Score, Deadline, str], job: tuple[int, Fold]
+) -> tuple[HeldOutHierarchy | HeldOutTrees, bool]:
     """Return the held-out rows of a fold with the structure of the others, and whether that was learned again.
 
     The job is the number of folds that are left, this one included, and the fold.
     """
-    structure, learn, score, deadline = shared
+    structure, learn, score, deadline, rule = shared
     left, (rows, others) = job
     again = learn is not None and not deadline.passed
     if learn is not None and again:
         structure = learn(rows, score, seconds_left(deadline.within(deadline.left / left)))
-    return HeldOutHierarchy(rows, others, structure, MOST_CELLS // FOLDS), again
+    if rule == HIERARCHICAL:
+        return HeldOutHierarchy(rows, others, structure, strengths.MOST_CELLS // FOLDS), again
+    return HeldOutTrees(rows, others, structure, tree_settings.MOST_CELLS // FOLDS), again

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import joblib
 
-from anbexact._runtime.json_checks import listed, number, text
+from anbexact._runtime.json_checks import listed, mapped, number, text
 from anbexact.models.parameters.counts import Counts
 from anbexact.models.parameters.hierarchical import Strengths, hierarchical_tables
 from anbexact.models.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
+from anbexact.models.parameters.trees import TreeSettings, tree_tables
 from anbexact.scores import ACLL
 from anbexact.tables.prediction import check_choice
 
-ESTIMATES = ("eap", "ml", "friedman", "acll", "hierarchical")
+ESTIMATES = ("eap", "ml", "friedman", "acll", "hierarchical", "tree")
 """How conditional tables can be estimated."""
-HIERARCHICAL = "hierarchical"
+HIERARCHICAL, TREE = "hierarchical", "tree"
+CROSS_VALIDATED = (HIERARCHICAL, TREE)
+"""Rules whose settings are chosen by predicting held-out rows."""
+TableSettings: TypeAlias = Strengths | TreeSettings
+"""What such rules choose; of other rules, strengths of no variable."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,12 @@ class Estimation:
         Equivalent sample size of the score.
     smoothing : float
         Equivalent sample size of the tables, for the rule ``"eap"``.
-    rule : {"eap", "ml", "friedman", "acll", "hierarchical"}
+    rule : {"eap", "ml", "friedman", "acll", "hierarchical", "tree"}
         How the tables are estimated; see ``parameters`` of :class:`~anbexact.NetworkClassifier`.
-    strengths : Strengths
+    strengths : Strengths or TreeSettings
         How strongly the rows of every table are shrunk, for the rule ``"hierarchical"``; see
-        :mod:`anbexact.models.parameters.hierarchical`.
+        :mod:`anbexact.models.parameters.hierarchical`. For the rule ``"tree"``, the settings of the trees; see
+        :mod:`anbexact.models.parameters.trees`.
     class_smoothing : float or None
         Equivalent sample size of the table of the class alone, for the rule ``"eap"``; None: ``smoothing``.
     """
@@ -45,7 +51,7 @@ class Estimation:
     ess: float
     smoothing: float
     rule: str = "eap"
-    strengths: Strengths = field(default_factory=Strengths)
+    strengths: TableSettings = field(default_factory=Strengths)
     class_smoothing: float | None = None
 
     def same_as(self, other: Estimation) -> bool:
@@ -66,7 +72,9 @@ class Estimation:
         if self.rule == "friedman":
             return friedman_tables(counts)
         if self.rule == HIERARCHICAL:
-            return hierarchical_tables(counts, class_name, self.strengths)
+            return hierarchical_tables(counts, class_name, cast(Strengths, self.strengths))
+        if self.rule == TREE:
+            return tree_tables(counts, class_name, cast(TreeSettings, self.strengths))
         if self.rule == "acll":
             score = ACLL.of(self.score)
             return acll_tables(counts, class_name, score.prior, score.pseudo_count)
@@ -77,17 +85,18 @@ class Estimation:
 
     def to_dict(self, counts: Counts) -> dict[str, Any]:
         """Return the JSON form, without the score; strengths are in the order of the counts."""
-        strengths = self.strengths.of_variables
+        own: dict[str, Any] = {}
+        if isinstance(self.strengths, TreeSettings):
+            own = {"tree": self.strengths.to_dict()}
+        elif self.strengths.of_variables:
+            of_variables = self.strengths.of_variables
+            own = {"strengths": [list(of_variables[name]) for name in counts], "exponent": self.strengths.exponent}
         return {
             "ess": self.ess,
             "smoothing": self.smoothing,
             "tables_by": self.rule,
             **({} if self.class_smoothing is None else {"class_smoothing": self.class_smoothing}),
-            **(
-                {"strengths": [list(strengths[name]) for name in counts], "exponent": self.strengths.exponent}
-                if strengths
-                else {}
-            ),
+            **own,
         }
 
     @classmethod
@@ -97,7 +106,8 @@ class Estimation:
         Raises
         ------
         ValueError
-            For a number out of range, another rule, or strengths that do not fit the counts.
+            For a number out of range, another rule, or strengths or settings of trees that do not fit the rule and
+            the counts.
         """
         ess, smoothing = number(described["ess"], above=0), number(described["smoothing"], above=0)
         rule = text(described["tables_by"])
@@ -105,8 +115,12 @@ class Estimation:
         if (rule == HIERARCHICAL) != ("strengths" in described):
             raise ValueError(f"tables by {rule!r} {'have' if rule == HIERARCHICAL else 'do not have'} strengths")
         own = number(described["class_smoothing"], above=0) if "class_smoothing" in described else None
-        strengths = Strengths()
-        if rule == HIERARCHICAL:
+        if (rule == TREE) != ("tree" in described):
+            raise ValueError(f"tables by {rule!r} {'have' if rule == TREE else 'do not have'} settings of trees")
+        strengths: TableSettings = Strengths()
+        if rule == TREE:
+            strengths = TreeSettings.from_dict(mapped(described["tree"]))
+        elif rule == HIERARCHICAL:
             of_variables = {
                 family.name: tuple(number(one, above=0) for one in listed(of_family, len(family.shape)))
                 for family, of_family in zip(

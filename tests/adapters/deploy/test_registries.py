@@ -68,6 +68,7 @@ MADE = {
     "universal": lambda: TANClassifier(continuous="universal"),
     "levels": lambda: NaiveBayesClassifier(continuous=UniversalMeasure()),
     "hierarchical": lambda: TANClassifier(parameters="hierarchical"),
+    "tree": lambda: TANClassifier(parameters="tree"),
     "one size": lambda: AveragedANBClassifier(ess=4.0, max_parents=2, draws=5),
     "graphs": lambda: AveragedANBClassifier(prior="graphs"),
     "additive": AdditiveClassifier,

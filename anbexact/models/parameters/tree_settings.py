@@ -1,0 +1,116 @@
+"""The settings of trees of tables, chosen by predicting rows that are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._kernels.table_trees import leaves_of
+from anbexact._runtime.arrays import Floats
+from anbexact.models.parameters.counts import count_families
+from anbexact.models.parameters.trees import GrowingTrees, TableTree, TreeSettings
+from anbexact.models.structure import Structure
+from anbexact.tables.table import DiscreteTable
+
+GRID: dict[str, tuple[float, ...]] = {
+    "strength": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0),
+    "exponent": (0.0, 0.5, 1.0, 1.5, 2.0),
+    "class_strength": (0.25, 1.0, 4.0, 16.0, 64.0, 256.0),
+    "prior": (0.0, 0.25, 0.5, 1.0),
+}
+"""The values that are tried of each setting, in the order in which settings are changed."""
+MOST_ROUNDS = 3
+"""Maximum number of times that all settings are changed in turn; two are usually enough."""
+MOST_CELLS = 2_000_000
+"""Maximum number of held-out rows times classes times families, over all folds of a split; of more rows, evenly
+spaced ones are predicted."""
+
+
+class HeldOutTrees:
+    """Held-out rows, to be predicted by the trees of a structure from other rows.
+
+    Families without the class cancel out of the posterior and are left out.
+
+    Parameters
+    ----------
+    learned, held_out : DiscreteTable
+        Rows to count, and rows to predict, of one vocabulary.
+    structure : Structure
+        Over the variables of the tables.
+    most_cells : int
+        See `MOST_CELLS`.
+    """
+
+    def __init__(
+        self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure, most_cells: int = MOST_CELLS
+    ) -> None:
+        class_name = structure.class_name
+        arity = learned.vocabulary.arity(class_name)
+        families = [of for of in count_families(learned, structure).values() if class_name in of.variables]
+        n_rows = len(held_out.codes)
+        predicted = max(1, min(n_rows, most_cells // (arity * max(1, len(families)))))
+        rows = np.unique(np.linspace(0, n_rows - 1, predicted).astype(np.int64))
+        self._weights = held_out.weights[rows]
+        self._classes = held_out.column(class_name)[rows].astype(np.int64)
+        self._shape = len(rows), arity
+        codes = {name: np.repeat(held_out.column(name)[rows], arity) for name in held_out.vocabulary.names}
+        codes[class_name] = np.tile(np.arange(arity), len(rows)).astype(np.int16)  # every row with every class
+        self._states = [codes[family.name] for family in families]
+        self._trees: dict[tuple[bool, float], list[tuple[TableTree, npt.NDArray[np.int32]]]] = {
+            kind: [] for kind in product((True, False), GRID["prior"])
+        }
+        for family in families:
+            asked = np.stack([codes[name] for name in family.variables], axis=1).astype(np.int64)
+            growing = GrowingTrees(family, class_name)
+            for kind, trees in self._trees.items():
+                tree = growing.tree(*kind)
+                trees.append((tree, leaves_of(asked, tree.nodes).astype(np.int32)))
+
+    def log_likelihood(self, settings: TreeSettings) -> float:
+        """Return Σ_t w_t ln P(c_t | x_t), total in nats; ``settings.prior`` is one of `GRID`."""
+        logs = np.zeros(self._shape)
+        trees = self._trees[settings.class_first, settings.prior]
+        for (tree, leaves), states in zip(trees, self._states, strict=True):
+            logs += np.log(tree.distributions(settings))[leaves, states].reshape(self._shape)
+        posterior: Floats = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
+        return float(self._weights @ posterior[np.arange(len(self._classes)), self._classes])
+
+
+def best_settings(folds: Sequence[HeldOutTrees]) -> TreeSettings:
+    """Return settings with a high conditional log likelihood of the held-out rows of all folds.
+
+    Both with a tree for each class and with the class as a parent like the others, the other settings are changed in
+    turn, each to the best of the values in `GRID`, until none changes. The better result is returned; of equal ones,
+    the first.
+
+    Parameters
+    ----------
+    folds : sequence of HeldOutTrees
+        The rows of every fold, with the structure that was learned without them.
+    """
+    known: dict[TreeSettings, float] = {}
+
+    def value(settings: TreeSettings) -> float:
+        if settings not in known:
+            known[settings] = sum(fold.log_likelihood(settings) for fold in folds)
+        return known[settings]
+
+    found = []
+    for class_first in (True, False):
+        settings = TreeSettings(class_first)
+        for _ in range(MOST_ROUNDS):
+            before = settings
+            for name, values in GRID.items():
+                tried = [settings, *(_changed(settings, name, one) for one in values)]
+                settings = max(tried, key=value)
+            if settings == before:
+                break
+        found.append(settings)
+    return max(found, key=value)
+
+
+def _changed(settings: TreeSettings, name: str, value: float) -> TreeSettings:
+    return TreeSettings(**{**settings.to_dict(), name: value})

@@ -1,0 +1,184 @@
+"""Conditional tables given by decision trees: joint states of the parents in one leaf share their distribution.
+
+A node of the tree is a box: a set of states of every parent, the class among them. It is split by one parent, either
+between two states that follow each other in the order of the states (intervals, where a column was cut), or into one
+state and all others. The tree of a family has the highest score
+
+    Σ_leaves [ln Γ(r/2) / Γ(r/2 + n) + Σ_k ln Γ(1/2 + n_k) / Γ(1/2)] - λ Σ_nodes ln s',
+
+where n_k is the weight of the leaf's rows with state k of r, and n their sum: the log marginal likelihood of the rows
+of a leaf is BDeu's, with an equivalent sample size of r / 2 in every leaf (Jeffreys' prior). In the prior of the
+tree, s' = 2 s for a node that is split, s being the number of splits it could have, and 2 for a leaf that could be
+split (1 otherwise): a node is split or not with equal probability, and all splits are equally probable. λ is the
+weight of this prior. If the parents have at most `MOST_STATES_SEARCHED` states altogether, the tree is optimal;
+otherwise it is grown greedily and pruned optimally. The class is a parent like the others, or each class has a tree
+of its own.
+
+The distribution of a node is shrunk to that of the node above:
+
+    θ_v(k) = (n_vk + m_v θ_above(k)) / (n_v + m_v),  m_v = m T_v^γ,  θ_above = 1 / r at the root
+
+with the number T_v of states of the variable that occur in the node (at least 1), and one strength m for nodes that
+were made by a split of the classes, another for all other nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anbexact._kernels.table_trees import best_splits, grown_tree, leaves_of_all, pruned_tree, shrunk_distributions
+from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.json_checks import flag, number
+from anbexact.models.parameters.counts import FamilyCounts
+from anbexact.models.parameters.tables import ConditionalTable, Tables
+
+MOST_STATES_SEARCHED = 14
+"""Largest sum of the parents' numbers of states for which the tree is optimal: there are 2 to this power boxes."""
+NONE_CHOSEN = np.empty((0, 3), dtype=np.int64)
+"""In place of the splits of an optimal tree: splits are chosen greedily."""
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """How the trees of tables are grown, and how their distributions are shrunk; the same for all variables.
+
+    Attributes
+    ----------
+    class_first : bool
+        Whether each class has a tree of its own; otherwise the class is a parent like the others.
+    prior : float
+        λ, the weight of the prior of the trees, 0 or more: with larger values, trees have fewer leaves.
+    strength, class_strength : float
+        m of nodes, in units of rows, above 0: the second of those that a split of the classes made, the first of all
+        others.
+    exponent : float
+        γ, by which m grows with the number of states that occur, 0 or more.
+    """
+
+    class_first: bool = True
+    prior: float = 0.5
+    strength: float = 4.0
+    class_strength: float = 4.0
+    exponent: float = 1.0
+
+    def of_parents(self, parents: Mapping[Hashable, Sequence[Hashable]]) -> TreeSettings:
+        """Return the settings for other parents of the variables: the same."""
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> TreeSettings:
+        """Return the settings that :meth:`to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            For a number out of range.
+        """
+        return cls(
+            flag(described["class_first"]),
+            number(described["prior"], least=0.0),
+            number(described["strength"], above=0.0),
+            number(described["class_strength"], above=0.0),
+            number(described["exponent"], least=0.0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TableTree:
+    """The tree of a family.
+
+    Attributes
+    ----------
+    arities : (1 + parents,) int64 array
+        Numbers of states of the variable and of its parents.
+    of_class : int
+        Which of these is the class; -1 if none is.
+    nodes : (nodes, 5) int64 array
+        The tree; see :mod:`anbexact._kernels.table_trees`.
+    counts : (nodes, states) float64 array
+        The weight of the rows of every node, by state of the variable.
+    """
+
+    arities: Positions
+    of_class: int
+    nodes: Positions
+    counts: Floats
+
+    def distributions(self, settings: TreeSettings) -> Floats:
+        """Return the distribution of the variable in every node (nodes, states)."""
+        strengths = np.array([settings.class_strength, settings.strength])
+        found: Floats = shrunk_distributions(
+            self.nodes, self.counts, self.arities, self.of_class, strengths, settings.exponent
+        )
+        return found
+
+
+class GrowingTrees:
+    """The trees of a family for several settings, which share what does not depend on the prior.
+
+    Parameters
+    ----------
+    family : FamilyCounts
+    class_name : Hashable
+    """
+
+    def __init__(self, family: FamilyCounts, class_name: Hashable) -> None:
+        self._codes = np.stack(np.unravel_index(family.cells, family.shape), axis=1).astype(np.int64)
+        self._weights = family.weights
+        self._arities = np.array(family.shape, dtype=np.int64)
+        self._of_class = family.variables.index(class_name) if class_name in family.variables else -1
+        self._small = len(family.parents) > 0 and sum(family.shape[1:]) <= MOST_STATES_SEARCHED
+        self._grown: dict[int, Any] = {}
+        self._chosen: dict[float, Positions] = {}
+
+    def tree(self, class_first: bool, prior: float) -> TableTree:
+        """Return the tree for these settings; see :class:`TreeSettings`."""
+        of_class = self._of_class
+        first = of_class if class_first and of_class > 0 and self._arities[of_class] > 1 else 0
+        if self._small:
+            if prior not in self._chosen:
+                self._chosen[prior] = best_splits(self._codes, self._weights, self._arities, prior)
+            grown = grown_tree(self._codes, self._weights, self._arities, first, self._chosen[prior])
+        else:
+            if first not in self._grown:
+                self._grown[first] = grown_tree(self._codes, self._weights, self._arities, first, NONE_CHOSEN)
+            grown = self._grown[first]
+        return TableTree(self._arities, self._of_class, *pruned_tree(*grown, self._arities, prior))
+
+
+def tree_tables(counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, settings: TreeSettings) -> Tables:
+    """Return the tables; see the module.
+
+    Parameters
+    ----------
+    counts : mapping
+        Weighted counts of every family.
+    class_name : Hashable
+        The class.
+    settings : TreeSettings
+
+    Returns
+    -------
+    dict
+        A table for every variable, in the order of ``counts``.
+
+    References
+    ----------
+    Boutilier, Friedman, Goldszmidt and Koller, *Context-specific independence in Bayesian networks*, UAI 1996.
+    Friedman and Goldszmidt, *Learning Bayesian networks with local structure*, UAI 1996, who grow the trees greedily
+    and prune them.
+    """
+    tables = {}
+    for name, family in counts.items():
+        tree = GrowingTrees(family, class_name).tree(settings.class_first, settings.prior)
+        values = tree.distributions(settings).T[:, leaves_of_all(tree.nodes, tree.arities)]
+        tables[name] = ConditionalTable(name, family.parents, np.ascontiguousarray(values.reshape(family.shape)))
+    return tables
