@@ -47,6 +47,11 @@ ROWS_FOR_KERNEL, MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 100_000, 1
 """Numbers of rows between which kernel logistic regression is a member: interactions of all orders need rows, but
 with more rows than that it would have fewer than 500 points; and the number of rows times classes beyond which it
 would take too long."""
+POINTS, MORE_POINTS, MOST_POINTS = 1_000, 2_000, 3_000
+"""Numbers of points of kernel logistic regression: with few rows; with many rows and three or more classes; and with
+many rows and two classes, whose fits are quicker."""
+ROWS_FOR_MORE_POINTS = 15_000
+"""Number of rows from which on there are many."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,7 @@ def automatic_members(
         kernel=not readable
         and ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL
         and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
+        points=POINTS if n_rows < ROWS_FOR_MORE_POINTS else MORE_POINTS if n_classes > 2 else MOST_POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
     )
@@ -124,6 +130,7 @@ class _Kinds(NamedTuple):
     smooth: bool
     smooth_tan: bool
     kernel: bool
+    points: int
     hierarchical: bool
     four_parents: bool
 
@@ -201,7 +208,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if kinds.kernel:
-        members.append(Member(KERNEL, KernelClassifier(discretizer=rule, **given)))
+        members.append(Member(KERNEL, KernelClassifier(discretizer=rule, points=kinds.points, **given)))
     tan = _on("TAN", 8, varied, TANClassifier(discretizer=eight, **given))
     members.append(tan)
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
@@ -238,10 +245,10 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
     if kinds.hierarchical:
-        hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
-        members.append(Member("kDB hierarchical, 5 parents", hierarchical))
+        for name, rule in (("hierarchical", "hierarchical"), ("trees", "tree")):
+            members.append(Member(f"kDB {name}, 5 parents", KDBClassifier(k=5, parameters=rule, **given)))
     if kinds.kernel:
-        members.append(Member(KERNEL, KernelClassifier(**given)))
+        members.append(Member(KERNEL, KernelClassifier(points=kinds.points, **given)))
     return members
 
 

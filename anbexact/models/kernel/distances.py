@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import rel_entr
 
 from anbexact._runtime.arrays import Floats
@@ -18,6 +19,8 @@ from anbexact.tables.vocabulary import CodeArray
 
 GROUPS = 8
 """Maximum number of groups of ordered states from which the information of a feature is estimated."""
+CACHED = 1 << 16
+"""Number of correlations that are computed together."""
 LEAST = 0.05
 """Relevance of a feature without information, relative to that of the most informative one, at exponent 1."""
 
@@ -146,14 +149,40 @@ def log_correlations(codes: CodeArray, points: CodeArray, distances: Sequence[St
     rate : float
         θ, above 0.
     """
-    total = np.zeros((codes.shape[1], points.shape[1]))
-    for own, states, of_points in zip(distances, codes, points, strict=True):
-        if len(own.shares) > 1:
-            total += own.log_correlations(of_points, rate)[np.maximum(states, -1)]
-    return total
+    found = np.empty((codes.shape[1], points.shape[1]))
+    for part, sums in _log_correlations_of_parts(codes, points, distances, rate):
+        found[part] = sums
+    return found
 
 
-def correlations(codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float) -> Floats:
-    """Return the exponentials of :func:`log_correlations`, shape (rows, points)."""
-    logs = log_correlations(codes, points, distances, rate)
-    return np.asarray(np.exp(logs, out=logs))
+def correlations(
+    codes: CodeArray,
+    points: CodeArray,
+    distances: Sequence[StateDistances],
+    rate: float,
+    precision: npt.DTypeLike = np.float64,
+) -> Floats:
+    """Return the exponentials of :func:`log_correlations`, shape (rows, points), in single or double precision."""
+    found = np.empty((codes.shape[1], points.shape[1]), dtype=precision)
+    for part, sums in _log_correlations_of_parts(codes, points, distances, rate):
+        found[part] = np.exp(sums, out=sums)
+    return found
+
+
+def _log_correlations_of_parts(
+    codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float
+) -> Iterator[tuple[slice, Floats]]:
+    """Return the log correlations of a few rows at a time, as many as fit into the processor's cache."""
+    tables = [
+        (states, own.log_correlations(of_points, rate))
+        for own, states, of_points in zip(distances, np.maximum(codes, -1), points, strict=True)
+        if len(own.shares) > 1
+    ]
+    n_rows, n_points = codes.shape[1], points.shape[1]
+    at_once = max(1, CACHED // max(1, n_points))
+    for first in range(0, n_rows, at_once):
+        part = slice(first, min(first + at_once, n_rows))
+        sums = np.zeros((part.stop - first, n_points))
+        for states, table in tables:
+            sums += table[states[part]]
+        yield part, sums

@@ -289,7 +289,7 @@ def fit_kernel(
     root = _root(correlations(points.codes, points.codes, distances, setting.rate))
     basis = root
     if len(points.weights) < n_rows:
-        between = correlations(points.codes, rows.codes, distances, setting.rate).astype(np.float32)
+        between = correlations(points.codes, rows.codes, distances, setting.rate, np.float32)
         solved = solve_triangular(root.astype(np.float32), between, lower=True, overwrite_b=True, check_finite=False)
         basis = np.ascontiguousarray(solved.T)
     found = _mode(basis, rows, setting.l2, deadline)

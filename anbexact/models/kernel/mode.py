@@ -16,9 +16,9 @@ STATIONARY = 1e-6
 """Decrease of the objective in an iteration at which a fit ends, in nats per unit of weight; relative to the
 objective where this is above 1."""
 FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 60}
-"""Fewest iterations before the coordinates change; and, by the bytes of a number, how many classes take as long as the
-rest of an iteration: it takes as long as (classes + these) × rows × basis multiplications of a change of coordinates,
-which has rows × basis²."""
+"""Fewest iterations before the coordinates change; and, by the number of bytes of an entry of the basis, a number of
+classes: an iteration takes about as long as (classes + this number) × rows × basis multiplications, and a change of
+coordinates as rows × basis²."""
 LIMIT_REACHED = 1
 """The status that scipy's L-BFGS gives where the limit of iterations ended a fit."""
 CACHED, AT_ONCE = 1 << 20, 1 << 25
