@@ -41,7 +41,7 @@ def fitted():
 
 def test_quick_models_come_first():
     found = names_of(10)
-    assert found[:4] == ["NB smooth, cross-validated", "NB smooth", "TAN smooth", "kDB smooth, one strength"]
+    assert found[:4] == ["NB smooth, cross-validated", "NB smooth", "TAN smooth", "kDB smooth, cross-validated"]
     assert "ANB smooth" in found
     assert len(set(found)) == len(found)
 
@@ -90,8 +90,8 @@ def test_more_columns_than_rows_leave_one_model():
     assert len(names_of(300, n_rows=300)) > 1
 
 
-def test_few_rows_leave_few_models_of_a_single_strength_if_columns_are_many():
-    one, finer = "NB smooth, cross-validated", "NB smooth, one strength, 16 intervals"
+def test_few_rows_leave_few_models_with_strengths_by_cross_validation_if_columns_are_many():
+    one, finer = "NB smooth, cross-validated", "NB smooth, cross-validated, 16 intervals"
     assert names_of(20, n_rows=99) == [one, finer]
     assert names_of(20, n_rows=100) == [one, finer, "NB smooth", "TAN smooth"]
     assert names_of(20, n_rows=199) == [one, finer, "NB smooth", "TAN smooth"]

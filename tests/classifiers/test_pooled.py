@@ -223,19 +223,26 @@ class TestFit:
         assert max(getattr(member.estimator, "k", 0) for member in members) == 2  # or no to_logit() would fit
         assert [*names(5, 2, 5_000, cut=False, readable=True), "kernel"] == names(5, 2, 5_000, cut=False)
         of_states = names(5, 2, 2_000, cut=False)
-        assert len(of_states) == len(set(of_states)) == 13
+        assert len(of_states) == len(set(of_states)) == 14
         assert set(of_states) - set(names(40, 2, 2_000, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
         assert set(of_states) - set(names(5, 2, 1_999, cut=False)) == {"kDB refitted, 4 parents"}
         assert names(5, 2, 100, cut=False) == names(5, 2, 1_999, cut=False)
         assert set(of_states) - set(names(5, 2, 99, cut=False)) == {
             "kDB refitted, 4 parents",
             "kDB hierarchical, 5 parents",
+            "kDB trees, 5 parents",
             "kernel",
         }
         assert "kernel" in names(5, 10, 100_000)
         assert "kernel" not in names(5, 2, 100_001)  # it would have few points
         assert "kernel" in names(5, 20, 50_000)
         assert "kernel" not in names(5, 20, 50_001)  # it would take too long
+        for n_rows, n_classes, expected in ((14_999, 2, 1_000), (15_000, 2, 3_000), (15_000, 3, 2_000)):
+            for cut in (True, False):
+                found = {
+                    member.name: member.estimator for member in automatic_members(5, n_classes, n_rows, {}, cut=cut)
+                }
+                assert found["kernel"].points == expected
         for cut in (True, False):
             for n_rows, searched in ((4_768, True), (4_769, False)):  # 5 billion divided by 2 to the power 20
                 assert any("ANB" in name for name in names(20, 2, n_rows, cut=cut)) == searched
