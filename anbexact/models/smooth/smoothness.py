@@ -66,6 +66,8 @@ GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 RELEVANCE, WEAKER = 3.0, 0.3
 """In cross-validation, the degrees of freedom of the prior that draws each feature's strength to the common strength,
 and the factor by which the resulting strengths may be weaker."""
+MANY_ROWS_FOR_RELEVANCE = 20_000
+"""Total weight above which features have no strengths of their own: with so many rows, strengths matter little."""
 FOLDS = 5
 """Number of folds."""
 MANY_ROWS = 2_000
@@ -484,9 +486,10 @@ def by_cross_validation(
     the same strength, which takes the values of `GRID`. In a second run, only the strength of interactions varies. A
     run ends early at the sixth value or a later one if L is more than 2 nats below its highest value so far.
 
-    If there are two features or more, strengths by feature then replace those of main effects if they predict
-    left-out rows better by more than a standard error of the difference: those of :func:`by_feature` with `RELEVANCE`
-    degrees of freedom, chosen on all rows; and these times `WEAKER`, under the same condition.
+    If there are two features or more and not more than `MANY_ROWS_FOR_RELEVANCE` rows, strengths by feature then
+    replace those of main effects if they predict left-out rows better by more than a standard error of the
+    difference: those of :func:`by_feature` with `RELEVANCE` degrees of freedom, chosen on all rows; and these times
+    `WEAKER`, under the same condition.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
     folds = SmoothFolds(problem)
@@ -512,7 +515,8 @@ def by_cross_validation(
                 best, chosen = value, candidate
         strengths = chosen
     common = Smoothness(strengths, "cv", tried, complete=True)
-    if sum(len(term.axes) == 1 for term in problem.terms) < 2:
+    many = problem.weights.sum() > MANY_ROWS_FOR_RELEVANCE
+    if many or sum(len(term.axes) == 1 for term in problem.terms) < 2:
         return common, folds.mean_shift
     return _with_relevance(problem, folds, common, deadline), folds.mean_shift
 

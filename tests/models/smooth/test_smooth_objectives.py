@@ -324,7 +324,7 @@ def test_cross_validation_takes_the_best_of_its_strengths():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_cross_validation_takes_strengths_by_feature_if_they_predict_clearly_better(seed):
+def test_cross_validation_takes_strengths_by_feature_if_they_predict_clearly_better(seed, monkeypatch):
     """The three classes depend on one of eight features."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.integers(0, 6, size=(200, 8)), columns=list("abcdefgh"))
@@ -345,6 +345,10 @@ def test_cross_validation_takes_strengths_by_feature_if_they_predict_clearly_bet
     for name, tau in expected["slope"].items():
         assert chosen.strengths["slope"][name] == pytest.approx(tau, rel=0.05)
     assert chosen.strengths["slope"]["a"] == min(chosen.strengths["slope"].values())
+
+    monkeypatch.setattr("anbexact.models.smooth.smoothness.MANY_ROWS_FOR_RELEVANCE", 199.0)
+    many_rows, _ = by_cross_validation(problem)
+    assert many_rows.strengths == common
 
 
 @pytest.mark.slow
