@@ -23,8 +23,8 @@ PSEUDO_COUNT = 0.5
 """Parameter of the Dirichlet prior for every state of the variable in a leaf (Jeffreys' prior)."""
 LEAST = 1e-300
 """Smallest probability, so that those far down a tree with heavy rows do not underflow."""
-TIE = 1e-9
-"""Nats by which a split must be better than what came before: above rounding."""
+TIE = 1e-12
+"""By how much a value must exceed another to count as larger, in nats and relative to their size: above rounding."""
 
 
 @inner
@@ -37,6 +37,12 @@ def _log_marginal(counts, total):
         if counts[k] > 0.0:
             value += math.lgamma(PSEUDO_COUNT + counts[k]) - of_state
     return value
+
+
+@inner
+def _exceeds(value, other):
+    """Whether a value is larger than another one by more than rounding errors; any value exceeds -inf."""
+    return other == -np.inf or value > other + TIE * (1000.0 + abs(other))
 
 
 @inner
@@ -127,7 +133,7 @@ def best_splits(codes, weights, arities, prior):
                     if totals[one] <= 0.0 or totals[other] <= 0.0:
                         continue
                     value = values[one] + values[other] - prior * math.log(2.0 * options)
-                    if value > best + TIE:
+                    if _exceeds(value, best):
                         best = value
                         chosen[number, 0], chosen[number, 1], chosen[number, 2] = p, s, kind
         values[number] = best
@@ -135,13 +141,14 @@ def best_splits(codes, weights, arities, prior):
 
 
 @kernel
-def grown_tree(codes, weights, arities, first, chosen):
+def grown_tree(codes, weights, arities, n_joint, first, chosen):
     """Return a tree, the weights of its nodes by state (nodes, r), and their log marginal likelihoods.
 
     Every node with rows of several states of the variable is split in the way that raises the sum of the two log
     marginal likelihoods most, or lowers it least, so that later splits can pay; or, if ``chosen`` is not empty, as
     `best_splits` chose. The splits are those that `best_splits` considers. If ``first`` is not 0, the root is split
-    into all states of that parent.
+    into all states of that parent. ``n_joint`` is the number of joint states of the parents that occur; there are no
+    more leaves with rows. Of a node with few rows, only the states that occur are visited.
     """
     n_cells, width = codes.shape
     r = arities[0]
@@ -150,14 +157,18 @@ def grown_tree(codes, weights, arities, first, chosen):
     for p in range(1, width):
         offsets[p + 1] = offsets[p] + arities[p]
     n_states = offsets[width]
-    most = 2 * (n_cells + n_states) + 2
+    apart = arities[first] if first > 0 else 0
+    most, deepest = 2 * n_joint + apart + 2, min(n_states, n_joint + apart) + 2
     nodes = np.full((most, 5), -1, np.int64)
     counts, scores = np.zeros((most, r)), np.zeros(most)
     order, aside = np.arange(n_cells), np.empty(n_cells, np.int64)
-    waiting = np.zeros((n_states + 2, 3), np.int64)  # nodes to be split, and where their cells begin and end
-    boxes = np.ones((n_states + 2, n_states), np.bool_)
+    waiting = np.zeros((deepest, 3), np.int64)  # nodes to be split, and where their cells begin and end
+    boxes = np.ones((deepest, n_states), np.bool_)
     box = np.ones(n_states, np.bool_)
-    by_state, occurs = np.zeros((arities.max(), r)), np.zeros(arities.max(), np.int64)
+    largest = 1
+    for p in range(1, width):
+        largest = max(largest, arities[p])
+    by_state, occurs, seen = np.zeros((largest, r)), np.zeros(largest, np.int64), np.zeros(largest, np.int64)
     lower, upper = np.zeros(r), np.zeros(r)
     waiting[0, 2] = n_cells
     n_waiting, n_nodes = 1, 1
@@ -204,21 +215,21 @@ def grown_tree(codes, weights, arities, first, chosen):
         for p in range(1, width if len(chosen) == 0 else 0):
             n_inside = 0
             for s in range(arities[p]):
-                if box[offsets[p] + s]:
-                    n_inside += 1
-                    occurs[s] = 0
-                    by_state[s, :] = 0.0
+                n_inside += box[offsets[p] + s]
             if n_inside < 2:
                 continue
+            n_seen = 0
             for i in range(a, b):
                 s = codes[order[i], p]
+                if occurs[s] == 0:
+                    seen[n_seen] = s
+                    n_seen += 1
                 by_state[s, codes[order[i], 0]] += weights[order[i]]
                 occurs[s] += 1
+            seen[:n_seen].sort()
             lower[:] = 0.0
             below, n_below = 0.0, 0
-            for s in range(arities[p]):
-                if not box[offsets[p] + s] or occurs[s] == 0:
-                    continue
+            for s in seen[:n_seen]:
                 own = 0.0
                 for k in range(r):
                     lower[k] += by_state[s, k]
@@ -229,14 +240,17 @@ def grown_tree(codes, weights, arities, first, chosen):
                     for k in range(r):
                         upper[k] = max(counts[v, k] - lower[k], 0.0)
                     value = _log_marginal(lower, below) + _log_marginal(upper, max(total - below, 0.0))
-                    if value > best + TIE:
+                    if _exceeds(value, best):
                         best, parent, state, kind = value, p, s, UP_TO
                 if n_inside > 2 and occurs[s] < b - a:
                     for k in range(r):
                         upper[k] = max(counts[v, k] - by_state[s, k], 0.0)
                     value = _log_marginal(by_state[s], own) + _log_marginal(upper, max(total - own, 0.0))
-                    if value > best + TIE:
+                    if _exceeds(value, best):
                         best, parent, state, kind = value, p, s, ONE
+            for s in seen[:n_seen]:
+                by_state[s, :] = 0.0
+                occurs[s] = 0
         if parent < 0:
             continue
         middle, n_aside = a, 0
@@ -279,7 +293,7 @@ def pruned_tree(nodes, counts, scores, arities, prior):
             below += values[u]
         if nodes[v, KIND] != ALL:
             below -= prior * math.log(2.0 * nodes[v, OPTIONS])
-        if nodes[v, KIND] == ALL or below > values[v] + TIE:
+        if nodes[v, KIND] == ALL or _exceeds(below, values[v]):
             splits[v], values[v] = True, below
     kept = np.empty((n_nodes, 5), np.int64)
     source = np.zeros(n_nodes, np.int64)

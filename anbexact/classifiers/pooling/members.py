@@ -39,7 +39,7 @@ the numbers of intervals of a smooth column, the second if there are more column
 further member if there are few rows: its shapes can come closer to lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
-below which cross-validation then chooses the strengths of all of them."""
+below which the strengths of all these members are chosen by cross-validation."""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
@@ -47,11 +47,8 @@ ROWS_FOR_KERNEL, MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 100_000, 1
 """Numbers of rows between which kernel logistic regression is a member: interactions of all orders need rows, but
 with more rows than that it would have fewer than 500 points; and the number of rows times classes beyond which it
 would take too long."""
-POINTS, MORE_POINTS, MOST_POINTS = 1_000, 2_000, 3_000
-"""Numbers of points of kernel logistic regression: with few rows; with many rows and three or more classes; and with
-many rows and two classes, whose fits are quicker."""
-ROWS_FOR_MORE_POINTS = 15_000
-"""Number of rows from which on there are many."""
+POINTS, MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_000, 15_000
+"""Maximum numbers of points of kernel logistic regression: with few rows, and from the third number of rows on."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ def automatic_members(
         kernel=not readable
         and ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL
         and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
-        points=POINTS if n_rows < ROWS_FOR_MORE_POINTS else MORE_POINTS if n_classes > 2 else MOST_POINTS,
+        points=POINTS if n_rows < ROWS_FOR_MORE_POINTS else MORE_POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
     )

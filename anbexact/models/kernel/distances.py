@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import rel_entr
 
 from anbexact._runtime.arrays import Floats
@@ -155,15 +154,9 @@ def log_correlations(codes: CodeArray, points: CodeArray, distances: Sequence[St
     return found
 
 
-def correlations(
-    codes: CodeArray,
-    points: CodeArray,
-    distances: Sequence[StateDistances],
-    rate: float,
-    precision: npt.DTypeLike = np.float64,
-) -> Floats:
-    """Return the exponentials of :func:`log_correlations`, shape (rows, points), in single or double precision."""
-    found = np.empty((codes.shape[1], points.shape[1]), dtype=precision)
+def correlations(codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float) -> Floats:
+    """Return the exponentials of :func:`log_correlations`, shape (rows, points)."""
+    found = np.empty((codes.shape[1], points.shape[1]))
     for part, sums in _log_correlations_of_parts(codes, points, distances, rate):
         found[part] = np.exp(sums, out=sums)
     return found
@@ -172,7 +165,7 @@ def correlations(
 def _log_correlations_of_parts(
     codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float
 ) -> Iterator[tuple[slice, Floats]]:
-    """Return the log correlations of a few rows at a time, as many as fit into the processor's cache."""
+    """Yield the log correlations of a few rows at a time, as fit into the cache, with the range of these rows."""
     tables = [
         (states, own.log_correlations(of_points, rate))
         for own, states, of_points in zip(distances, np.maximum(codes, -1), points, strict=True)

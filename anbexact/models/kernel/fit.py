@@ -289,9 +289,8 @@ def fit_kernel(
     root = _root(correlations(points.codes, points.codes, distances, setting.rate))
     basis = root
     if len(points.weights) < n_rows:
-        between = correlations(points.codes, rows.codes, distances, setting.rate, np.float32)
-        solved = solve_triangular(root.astype(np.float32), between, lower=True, overwrite_b=True, check_finite=False)
-        basis = np.ascontiguousarray(solved.T)
+        between = correlations(points.codes, rows.codes, distances, setting.rate)
+        basis = solve_triangular(root, between, lower=True, overwrite_b=True).T.astype(np.float32, order="C")
     found = _mode(basis, rows, setting.l2, deadline)
     # in the memory order of a model read from a file, or products would differ from its in their rounding errors
     coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))

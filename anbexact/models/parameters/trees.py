@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,9 @@ from anbexact._runtime.json_checks import flag, number
 from anbexact.models.parameters.counts import FamilyCounts
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 
-MOST_STATES_SEARCHED = 14
-"""Largest sum of the parents' numbers of states for which the tree is optimal: there are 2 to this power boxes."""
+MOST_STATES_SEARCHED, MOST_COUNTS = 14, 2_000_000
+"""Largest sum of the parents' numbers of states for which the tree is optimal: there are 2 to this power boxes. And
+the largest product of this power and the number of states of the variable."""
 NONE_CHOSEN = np.empty((0, 3), dtype=np.int64)
 """In place of the splits of an optimal tree: splits are chosen greedily."""
 
@@ -53,8 +55,8 @@ class TreeSettings:
     prior : float
         λ, the weight of the prior of the trees, 0 or more: with larger values, trees have fewer leaves.
     strength, class_strength : float
-        m of nodes, in units of rows, above 0: the second of those that a split of the classes made, the first of all
-        others.
+        m, in units of rows, above 0: ``class_strength`` for nodes that a split of the classes made, ``strength`` for
+        all others.
     exponent : float
         γ, by which m grows with the number of states that occur, 0 or more.
     """
@@ -135,7 +137,10 @@ class GrowingTrees:
         self._weights = family.weights
         self._arities = np.array(family.shape, dtype=np.int64)
         self._of_class = family.variables.index(class_name) if class_name in family.variables else -1
-        self._small = len(family.parents) > 0 and sum(family.shape[1:]) <= MOST_STATES_SEARCHED
+        n_states = sum(family.shape[1:])
+        few = n_states <= MOST_STATES_SEARCHED and family.shape[0] << n_states <= MOST_COUNTS
+        self._small = len(family.parents) > 0 and few
+        self._n_joint = len(np.unique(family.cells % prod(family.shape[1:])))
         self._grown: dict[int, Any] = {}
         self._chosen: dict[float, Positions] = {}
 
@@ -146,12 +151,15 @@ class GrowingTrees:
         if self._small:
             if prior not in self._chosen:
                 self._chosen[prior] = best_splits(self._codes, self._weights, self._arities, prior)
-            grown = grown_tree(self._codes, self._weights, self._arities, first, self._chosen[prior])
+            grown = self._grow(first, self._chosen[prior])
         else:
             if first not in self._grown:
-                self._grown[first] = grown_tree(self._codes, self._weights, self._arities, first, NONE_CHOSEN)
+                self._grown[first] = self._grow(first, NONE_CHOSEN)
             grown = self._grown[first]
         return TableTree(self._arities, self._of_class, *pruned_tree(*grown, self._arities, prior))
+
+    def _grow(self, first: int, chosen: Positions) -> Any:
+        return grown_tree(self._codes, self._weights, self._arities, self._n_joint, first, chosen)
 
 
 def tree_tables(counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, settings: TreeSettings) -> Tables:
