@@ -148,7 +148,7 @@ def grown_tree(codes, weights, arities, n_joint, first, chosen):
     marginal likelihoods most, or lowers it least, so that later splits can pay; or, if ``chosen`` is not empty, as
     `best_splits` chose. The splits are those that `best_splits` considers. If ``first`` is not 0, the root is split
     into all states of that parent. ``n_joint`` is the number of joint states of the parents that occur; there are no
-    more leaves with rows. Of a node with few rows, only the states that occur are visited.
+    more leaves with rows.
     """
     n_cells, width = codes.shape
     r = arities[0]
@@ -168,14 +168,15 @@ def grown_tree(codes, weights, arities, n_joint, first, chosen):
     largest = 1
     for p in range(1, width):
         largest = max(largest, arities[p])
-    by_state, occurs, seen = np.zeros((largest, r)), np.zeros(largest, np.int64), np.zeros(largest, np.int64)
+    by_state, occurs = np.zeros((largest, r)), np.zeros(largest, np.int64)
     lower, upper = np.zeros(r), np.zeros(r)
     waiting[0, 2] = n_cells
     n_waiting, n_nodes = 1, 1
     while n_waiting > 0:
         n_waiting -= 1
         v, a, b = waiting[n_waiting]
-        box[:] = boxes[n_waiting]
+        for i in range(n_states):
+            box[i] = boxes[n_waiting, i]
         for i in range(a, b):
             counts[v, codes[order[i], 0]] += weights[order[i]]
         total, occurring, options, number = 0.0, 0, 0, 0
@@ -218,18 +219,16 @@ def grown_tree(codes, weights, arities, n_joint, first, chosen):
                 n_inside += box[offsets[p] + s]
             if n_inside < 2:
                 continue
-            n_seen = 0
             for i in range(a, b):
                 s = codes[order[i], p]
-                if occurs[s] == 0:
-                    seen[n_seen] = s
-                    n_seen += 1
                 by_state[s, codes[order[i], 0]] += weights[order[i]]
                 occurs[s] += 1
-            seen[:n_seen].sort()
-            lower[:] = 0.0
+            for k in range(r):
+                lower[k] = 0.0
             below, n_below = 0.0, 0
-            for s in seen[:n_seen]:
+            for s in range(arities[p]):
+                if occurs[s] == 0:
+                    continue
                 own = 0.0
                 for k in range(r):
                     lower[k] += by_state[s, k]
@@ -248,8 +247,9 @@ def grown_tree(codes, weights, arities, n_joint, first, chosen):
                     value = _log_marginal(by_state[s], own) + _log_marginal(upper, max(total - own, 0.0))
                     if _exceeds(value, best):
                         best, parent, state, kind = value, p, s, ONE
-            for s in seen[:n_seen]:
-                by_state[s, :] = 0.0
+            for i in range(a, b):  # only what the node has touched: parents can have thousands of states
+                s = codes[order[i], p]
+                by_state[s, codes[order[i], 0]] = 0.0
                 occurs[s] = 0
         if parent < 0:
             continue
@@ -265,7 +265,8 @@ def grown_tree(codes, weights, arities, n_joint, first, chosen):
             order[middle + i] = aside[i]
         nodes[v, SPLIT], nodes[v, STATE], nodes[v, KIND], nodes[v, CHILD] = parent, state, kind, n_nodes
         for half in range(2):
-            boxes[n_waiting + half] = box
+            for i in range(n_states):
+                boxes[n_waiting + half, i] = box[i]
             for s in range(arities[parent]):
                 if _is_first(s, state, kind) != (half == 1):
                     boxes[n_waiting + half, offsets[parent] + s] = False
@@ -299,7 +300,8 @@ def pruned_tree(nodes, counts, scores, arities, prior):
     source = np.zeros(n_nodes, np.int64)
     n_kept, v = 1, 0
     while v < n_kept:
-        kept[v] = nodes[source[v]]
+        for k in range(5):
+            kept[v, k] = nodes[source[v], k]
         if splits[source[v]]:
             kept[v, CHILD] = n_kept
             for u in range(_n_children(nodes, source[v], arities)):

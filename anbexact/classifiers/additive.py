@@ -64,13 +64,13 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         have finer ones, up to that of the main effects, where these predict left-out rows better.
     smooth : {"auto", "evidence", "cv"}, float or mapping, default "auto"
         How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
-        Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation, for first
-        differences only, and by feature where that is clearly better. ``"auto"``: the strengths of ``"evidence"``,
-        with a strength of curvature for every feature. Unless there are more than 2,000 rows and fits are slow,
-        ``"auto"`` also multiplies strengths by a factor (0.1 to 3) chosen by cross-validation, and draws shapes not
-        to 0 but to a share of the log odds of naive Bayes: a quarter, or 0, a half or three quarters where these
-        predict left-out rows better by a standard error. With up to 2,000 rows and quick fits, it penalises slopes
-        alone if this is better by a standard error, too.
+        Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation; only first
+        differences are penalised, and each feature has a strength of its own where that is clearly better.
+        ``"auto"``: the strengths of ``"evidence"``, with a strength of curvature for every feature. Unless there are
+        more than 2,000 rows and fits are slow, ``"auto"`` also multiplies strengths by a factor (0.1 to 3) chosen by
+        cross-validation, and draws shapes not to 0 but to a share of the log odds of naive Bayes: a quarter, or 0, a
+        half or three quarters where these predict left-out rows better by a standard error. With up to 2,000 rows and
+        quick fits, it penalises slopes alone if this is better by a standard error, too.
         The guide "Smooth shapes" compares them. A number is the strength of all first differences; a mapping
         gives the strengths of ``"slope"``, ``"curvature"``, ``"level"`` (for features without an order) and
         ``"interaction"``, each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0,

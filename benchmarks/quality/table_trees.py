@@ -1,4 +1,4 @@
-"""What tables as decision trees bring, beside hierarchical tables.
+"""How well tables as decision trees predict, compared with hierarchical tables.
 
 Three folds of ten over the tables of ``../shared/data`` with at most 2,000 rows (20,000 with ``--full``). kDB with
 k = 2, 3 and 5, and with k = 5 on measured columns cut into eight intervals of equal frequency, with ``parameters`` of

@@ -22,7 +22,7 @@ HIERARCHICAL, TREE = "hierarchical", "tree"
 CROSS_VALIDATED = (HIERARCHICAL, TREE)
 """Rules whose settings are chosen by predicting held-out rows."""
 TableSettings: TypeAlias = Strengths | TreeSettings
-"""What such rules choose; of other rules, strengths of no variable."""
+"""What such rules choose; for other rules, `Strengths` without any variable."""
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,7 @@ class SmoothResult:
     def __str__(self) -> str:
         shown = self.terms.copy()
         shown["p_value"] = [f"{p:.2g}" for p in shown["p_value"]]
-        strengths = strengths_text(self.strengths)
+        strengths = strengths_text(self.strengths, spread=True)
         return (
             f"log likelihood {self.log_likelihood:.3f} nats, {self.edf:.1f} effective degrees of freedom, "
             f"AIC {self.aic:.2f}\nstrengths of smoothing: {strengths}\n{shown.round(2).to_string()}"

@@ -116,7 +116,7 @@ class Smoothness:
     rule : {"auto", "evidence", "cv", "given"}
         How they were chosen.
     rounds : int
-        Number of rounds of the climb on the evidence, or of strengths that cross-validation tried.
+        Number of rounds of climbs on the evidence, plus that of strengths that cross-validation tried by ``"cv"``.
     complete : bool
         Whether the choice was completed; False if the time ran out before.
     centre : float, default 0
@@ -488,8 +488,8 @@ def by_cross_validation(
 
     If there are two features or more and not more than `MANY_ROWS_FOR_RELEVANCE` rows, strengths by feature then
     replace those of main effects if they predict left-out rows better by more than a standard error of the
-    difference: those of :func:`by_feature` with `RELEVANCE` degrees of freedom, chosen on all rows; and these times
-    `WEAKER`, under the same condition.
+    difference: those of :func:`by_feature` with `RELEVANCE` degrees of freedom, chosen on all rows. Under the same
+    condition, all strengths are then multiplied by `WEAKER`, those of interactions included.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
     folds = SmoothFolds(problem)
@@ -518,23 +518,31 @@ def by_cross_validation(
     many = problem.weights.sum() > MANY_ROWS_FOR_RELEVANCE
     if many or sum(len(term.axes) == 1 for term in problem.terms) < 2:
         return common, folds.mean_shift
-    return _with_relevance(problem, folds, common, deadline), folds.mean_shift
+    return _with_relevance(problem, folds, common, deadline, progress), folds.mean_shift
 
 
 def _with_relevance(
-    problem: SmoothProblem, folds: SmoothFolds, common: Smoothness, deadline: Deadline | None
+    problem: SmoothProblem,
+    folds: SmoothFolds,
+    common: Smoothness,
+    deadline: Deadline | None,
+    progress: Progress | None,
 ) -> Smoothness:
     """Return strengths of main effects by feature if left-out rows speak for them, or else the common ones."""
     best = Tried(folds, common.strengths, Tuning(), deadline)
     own, _, fits = by_feature(
         problem, common.strengths, {"slope", "level"}, folds.mean_shift, degrees=RELEVANCE, deadline=deadline
     )
-    for tuning in (Tuning(), Tuning(WEAKER)):
+    rounds = common.rounds + fits
+    for place, tuning in enumerate((Tuning(), Tuning(WEAKER))):
+        if progress is not None:
+            progress("strengths by feature", (1 + place) / 3)
         tried = Tried(folds, own, tuning, deadline)
+        rounds += 1
         best = tried if tried.surpasses(best) else best
     if deadline is not None and deadline.passed:
-        return replace(common, complete=False)
-    return replace(common, strengths=best.tuning.strengths(best.chosen), rounds=common.rounds + fits + 2)
+        return replace(common, rounds=rounds, complete=False)
+    return replace(common, strengths=best.tuning.strengths(best.chosen), rounds=rounds)
 
 
 def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: Curvature) -> Sequence[float]:

@@ -323,13 +323,13 @@ def test_cross_validation_takes_the_best_of_its_strengths():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_cross_validation_takes_strengths_by_feature_if_they_predict_clearly_better(seed, monkeypatch):
+@pytest.mark.parametrize(("seed", "arcs"), [(0, {}), (1, {}), (2, {}), (0, {"b": ["c"]})])
+def test_cross_validation_takes_strengths_by_feature_if_they_predict_clearly_better(seed, arcs, monkeypatch):
     """The three classes depend on one of eight features."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.integers(0, 6, size=(200, 8)), columns=list("abcdefgh"))
     y = pd.Series(np.where(rng.random(200) < 0.9, X["a"] // 2, rng.integers(0, 3, 200)), name="class")
-    parents = {name: ["class"] for name in X} | {"class": []}
+    parents = {name: ["class", *arcs.get(name, [])] for name in X} | {"class": []}
     network = FixedStructureClassifier(parents).fit(X, y)
     problem = to_logit(network, X).refit(X, y, smooth=1.0).refitted.problem
     chosen, _ = by_cross_validation(problem)
@@ -338,13 +338,18 @@ def test_cross_validation_takes_strengths_by_feature_if_they_predict_clearly_bet
     start = np.zeros((problem.n_cells, 3))
     own, _, _ = by_feature(problem, common, {"slope", "level"}, start, degrees=3.0)
     expected = common
-    for candidate in (own, {kind: {name: 0.3 * tau for name, tau in of.items()} for kind, of in own.items()}):
+    weaker = {
+        kind: {name: 0.3 * tau for name, tau in of.items()} if isinstance(of, dict) else 0.3 * of
+        for kind, of in own.items()
+    }
+    for candidate in (own, weaker):
         if held_out.surpasses((candidate,), (expected,)):
             expected = candidate
     assert expected is not common
     for name, tau in expected["slope"].items():
         assert chosen.strengths["slope"][name] == pytest.approx(tau, rel=0.05)
     assert chosen.strengths["slope"]["a"] == min(chosen.strengths["slope"].values())
+    assert chosen.strengths.get("interaction") == expected.get("interaction")
 
     monkeypatch.setattr("anbexact.models.smooth.smoothness.MANY_ROWS_FOR_RELEVANCE", 199.0)
     many_rows, _ = by_cross_validation(problem)
