@@ -19,6 +19,9 @@ from anbexact.models.smooth.refit import SmoothRefit
 from anbexact.models.smooth.terms import strengths_text
 from anbexact.tables.vocabulary import Vocabulary
 
+MOST_SHOWN = 10
+"""Number of features whose strengths are printed one by one; of more, the range is printed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Shape:
@@ -248,7 +251,8 @@ class SmoothResult:
     def __str__(self) -> str:
         shown = self.terms.copy()
         shown["p_value"] = [f"{p:.2g}" for p in shown["p_value"]]
-        strengths = strengths_text(self.strengths, spread=True)
+        many = any(isinstance(of, Mapping) and len(of) > MOST_SHOWN for of in self.strengths.values())
+        strengths = strengths_text(self.strengths, spread=many)
         return (
             f"log likelihood {self.log_likelihood:.3f} nats, {self.edf:.1f} effective degrees of freedom, "
             f"AIC {self.aic:.2f}\nstrengths of smoothing: {strengths}\n{shown.round(2).to_string()}"

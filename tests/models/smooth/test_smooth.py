@@ -200,6 +200,14 @@ class TestStrengthsByFeature:
         with pytest.raises(ValueError, match="smooth names 'z', which is not a feature"):
             model.logit_.refit(X, y, smooth={"slope": {"z": 1.0}})
 
+    def test_of_many_features_are_printed_as_a_range(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.normal(size=(60, 11)), columns=[f"x{j}" for j in range(11)])
+        y = pd.Series(np.where(X["x0"] > 0, "yes", "no"), name="k")
+        strengths = {"slope": {name: 1.0 + j for j, name in enumerate(X)}}
+        model = AdditiveClassifier(NaiveBayesClassifier(), smooth=strengths, intervals=4).fit(X, y)
+        assert "strengths of smoothing: slope 1 to 11 (11 features)" in str(model.logit_.result())
+
     def test_without_end_count_as_very_strong(self):
         X, y = load_iris()
         model = to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=32)
