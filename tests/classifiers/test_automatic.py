@@ -98,6 +98,9 @@ def test_few_rows_leave_few_models_with_strengths_by_cross_validation_if_columns
     assert finer not in names_of(20, n_rows=200)
     intervals = [member.estimator.intervals for member in members_in_time(20, 2, 99, {})]
     assert intervals == [8, 16]
+    wide = members_in_time(100, 2, 99, {})
+    assert [member.name for member in wide] == [one, "NB smooth, cross-validated, 8 intervals"]
+    assert [member.estimator.intervals for member in wide] == [4, 8]
 
 
 @pytest.mark.parametrize(("given", "used"), [("auto", FEW_VALUES), (12, 12), (None, None)])

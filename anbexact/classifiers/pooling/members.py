@@ -35,8 +35,9 @@ INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""
 FEW_VALUES, FEW_INTERVALS, FEWEST_INTERVALS, MORE_INTERVALS = 300, 8, 4, 16
 """Of the quick first member of a pool that is learned in a given time: most values of a column without groups, and
-the numbers of intervals of a smooth column, the second if there are more columns than rows. The third is that of a
-further member if there are few rows: its shapes can come closer to lines."""
+the numbers of intervals of a smooth column, the second if there are more columns than rows. If there are few rows, a
+further member has the third number, or the first if there are more columns than rows: its shapes can come closer to
+lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
 below which the strengths of all these members are chosen by cross-validation."""
@@ -156,9 +157,9 @@ def members_in_time(
     The first is naive Bayes with smooth shapes whose strengths are chosen by cross-validation, on few intervals, and
     without groups of values where a column has up to `FEW_VALUES` of them. It is learned in seconds. Where rows are
     few for their columns or classes, it predicts better than with strengths that the evidence chooses; if there are
-    more columns than rows, it is the only member, on still fewer intervals. Then come the members of
-    :func:`automatic_members`, with a smooth TAN of any size, and after it, where features are not too many, a kDB
-    with smooth shapes whose strengths are chosen in the same way, for interactions of three.
+    more columns than rows, it is the only member (unless rows are few, see below), on still fewer intervals. Then
+    come the members of :func:`automatic_members`, with a smooth TAN of any size, and after it, where features are not
+    too many, a kDB with smooth shapes whose strengths are chosen in the same way, for interactions of three.
 
     With fewer than `FEW_ROWS` rows, chance would decide between so many members. There are four then, the first one,
     the same on more intervals, and naive Bayes and TAN with strengths that the evidence chooses; or only the first
@@ -172,13 +173,14 @@ def members_in_time(
     own = dict(settings)
     if isinstance(own.get("group_categories"), str):
         own["group_categories"] = FEW_VALUES
-    bayes, few = NaiveBayesClassifier(**own), n_rows < FEW_ROWS
-    if n_features > n_rows and not few:
-        return [_cross_validated("NB", bayes, FEWEST_INTERVALS)]
-    members = [_cross_validated("NB", bayes)]
+    bayes, few, wide = NaiveBayesClassifier(**own), n_rows < FEW_ROWS, n_features > n_rows
+    intervals, more = (FEWEST_INTERVALS, FEW_INTERVALS) if wide else (FEW_INTERVALS, MORE_INTERVALS)
+    members = [_cross_validated("NB", bayes, intervals)]
+    if wide and not few:
+        return members
     if few:
-        finer = _cross_validated("NB", bayes, MORE_INTERVALS)
-        members.append(replace(finer, name=f"{finer.name}, {MORE_INTERVALS} intervals"))
+        finer = _cross_validated("NB", bayes, more)
+        members.append(replace(finer, name=f"{finer.name}, {more} intervals"))
         if n_rows < FEW_ROWS_PER_FEATURE * n_features:
             return members
     chosen = automatic_members(n_features, n_classes, n_rows, settings, cut=cut, readable=readable)
