@@ -10,7 +10,7 @@ import numpy as np
 from anbexact._runtime.arrays import Integers
 from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.parameters import parameter_group
-from anbexact.classifiers.pooled import PooledClassifier, PooledParameters
+from anbexact.classifiers.pooled import FEWER_FOLDS, PooledClassifier, PooledParameters
 from anbexact.classifiers.pooling.learning import Fold, Record, Rows, fewest_members, of_frequencies
 from anbexact.classifiers.pooling.members import AUTO, FEW_ROWS, members_in_time
 from anbexact.classifiers.registry import Compared, register_classifier
@@ -27,6 +27,8 @@ ROWS_FOR_ONE_FOLD = 1_500
 MORE_FOLDS, LITTLE_WORK = 10, 50_000
 """Number of folds if there are few rows (`FEW_ROWS`), and the number of rows times features times classes up to which
 they are quick enough."""
+MOST_HELD_OUT = 20_000
+"""Number of held-out rows that determine the weights more than well enough: with many rows, the share is smaller."""
 TOLERANCE = 1e-3
 """How much the loss on held-out rows may rise, in nats per row, for a pool of fewer models."""
 
@@ -117,6 +119,8 @@ class AutoClassifier(AutoParameters, PooledClassifier):
         n_rows = np.count_nonzero(weights)
         if n_rows < FEW_ROWS and n_rows * len(columns) * len(target.coded[1]) <= LITTLE_WORK:
             return frame_folds(columns, target, weights, MORE_FOLDS, groups)
+        if n_rows >= FEWER_FOLDS * MOST_HELD_OUT:
+            return frame_folds(columns, target, weights, n_rows // MOST_HELD_OUT, groups)[:1]
         parts = super()._parts(columns, target, weights, groups, cut=cut)
         return parts[:1] if n_rows >= ROWS_FOR_ONE_FOLD else parts
 

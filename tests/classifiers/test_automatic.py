@@ -350,3 +350,20 @@ def test_iris_needs_few_models(monkeypatch):
     model = AutoClassifier(n_jobs=1).fit(X, y)
     assert len(model.weights_) <= 2
     assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("rows", [1_799, 1_800, 2_400, 3_000])
+def test_of_many_rows_no_more_are_held_out_than_the_weights_need(rows, monkeypatch):
+    monkeypatch.setattr(automatic, "MOST_HELD_OUT", 600)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 3, rows), "b": rng.integers(0, 2, rows)})
+    made = []
+    original = pooled.make_folds
+    monkeypatch.setattr(pooled, "make_folds", lambda *given: made.append(original(*given)) or made[-1])
+    model = AutoClassifier(n_jobs=1)
+    model._automatic = lambda *args, **how: members_in_time(*args, **how)[:1]
+    model.fit(X, pd.Series(rng.integers(0, 2, rows), name="k"))
+    (fold,) = made[0]
+    learned, held_out = (part.given.weights.sum() for part in (fold.learned, fold.held_out))
+    assert abs(held_out - 600) <= 2
+    assert learned + held_out == rows
