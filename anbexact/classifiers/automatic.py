@@ -116,7 +116,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     def _parts(
         self, columns: list[Column], target: Column, weights: Weights, groups: Integers | None, *, cut: bool
     ) -> list[tuple[Weights, Weights]]:
-        n_rows = np.count_nonzero(weights)
+        n_rows = int(np.count_nonzero(weights))
         if n_rows < FEW_ROWS and n_rows * len(columns) * len(target.coded[1]) <= LITTLE_WORK:
             return frame_folds(columns, target, weights, MORE_FOLDS, groups)
         if n_rows >= FEWER_FOLDS * MOST_HELD_OUT:
