@@ -24,7 +24,7 @@ PSEUDO_COUNT = 0.5
 LEAST = 1e-300
 """Smallest probability, so that those far down a tree with heavy rows do not underflow."""
 TIE = 1e-12
-"""By how much a value must exceed another to count as larger, in nats and relative to their size: above rounding."""
+"""A value counts as larger than another if it exceeds it by this times 1,000 nats plus its size: above rounding."""
 
 
 @inner
