@@ -90,9 +90,14 @@ class Sample:
         ]
 
     def correlations(self, rows, points, rate, relevance=0.0):
-        """The correlations between rows, whose cells may be None, and points, if this sample is the training rows."""
+        """The correlations between rows, whose cells may be None, and points, if this sample is the training rows.
+
+        The relevance is that of every feature, or an exponent.
+        """
         state_weights = self.state_weights
-        rates = [rate * r for r in oracles.feature_relevances(self.informations, ARITIES, relevance)]
+        if isinstance(relevance, float):
+            relevance = oracles.feature_relevances(self.informations, ARITIES, relevance)
+        rates = [rate * r for r in relevance]
         return np.array(
             [[oracles.row_correlation(x, z, state_weights, N_ORDERED, rates) for z in points] for x in rows]
         )

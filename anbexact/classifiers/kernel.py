@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from numbers import Integral, Real
 from typing import Any, cast
@@ -16,6 +17,7 @@ from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters
 from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, learn_kernel
+from anbexact.models.kernel.learned_relevance import LEARNED
 from anbexact.models.kernel.model import KernelModel
 from anbexact.tables.cuts.quantiles import QuantileDiscretizer
 from anbexact.tables.training import TrainingColumns
@@ -63,9 +65,12 @@ class KernelClassifier(KernelParameters, TableClassifier):
         (:func:`~anbexact.models.kernel.fit.choose_kernel`).
     l2 : float or "auto", default "auto"
         λ, above 0. ``"auto"`` chooses it likewise from the powers of 10 from 0.0001 to 1.
-    relevance : float or "auto", default "auto"
-        The exponent γ, 0 or more: r_j is 1 on average and proportional to ``(I_j + max I / 20)^γ``, where I_j is the
-        estimated mutual information of feature j and the class. ``"auto"`` chooses it likewise from 0, 1/2 and 1.
+    relevance : float, "learned" or "auto", default "auto"
+        The relevances r_j, which are 1 on average. A number, 0 or more, is the exponent γ for which r_j is
+        proportional to ``(I_j + max I / 20)^γ``, where I_j is the estimated mutual information of feature j and the
+        class. With ``"learned"``, the r_j are those under which the classes of up to 1,000 rows are most probable
+        (:func:`~anbexact.models.kernel.learned_relevance.with_learned_relevance`). ``"auto"`` chooses likewise from
+        the exponents 0, 1/2 and 1 and learned relevances.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times distinct rows
@@ -80,8 +85,10 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     Attributes
     ----------
-    rate_, l2_, relevance_ : float
-        θ, λ and γ.
+    rate_, l2_ : float
+        θ and λ.
+    relevance_ : float or "learned"
+        γ, or ``"learned"``; the relevances themselves are those of ``model_.distances``.
 
     ``classes_``, ``vocabulary_``, ``cut_points_``, ``n_features_in_`` and ``feature_names_in_`` are those of
     :class:`~anbexact.NetworkClassifier`.
@@ -116,8 +123,11 @@ class KernelClassifier(KernelParameters, TableClassifier):
         for name, value in (("rate", self.rate), ("l2", self.l2)):
             if not _is_auto(value) and not (_is_number(value) and 0 < float(value) < inf):
                 raise ValueError(f"{name} must be 'auto' or a finite number above 0, not {value!r}")
-        if not _is_auto(self.relevance) and not (_is_number(self.relevance) and 0 <= float(self.relevance) < inf):
-            raise ValueError(f"relevance must be 'auto' or a finite number, 0 or more, not {self.relevance!r}")
+        named = isinstance(self.relevance, str) and self.relevance in (AUTO, LEARNED)
+        if not named and not (_is_number(self.relevance) and 0 <= float(self.relevance) < inf):
+            raise ValueError(
+                f"relevance must be 'auto', 'learned' or a finite number, 0 or more, not {self.relevance!r}"
+            )
         points: Any = self.points
         if isinstance(points, bool) or not isinstance(points, Integral) or points < 1:
             raise ValueError(f"points must be a whole number, 1 or more, not {points!r}")
@@ -130,8 +140,12 @@ class KernelClassifier(KernelParameters, TableClassifier):
         )
         n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
         given = self.rate, self.l2, self.relevance
-        automatic = [rate / n_features for rate in RATES], PRECISIONS, RELEVANCES
-        values = [own if _is_auto(value) else [float(value)] for value, own in zip(given, automatic, strict=True)]
+        relevances = RELEVANCES if n_features > 1 else RELEVANCES[:1]  # of a single feature, it is always 1
+        automatic: tuple[Sequence[Any], ...] = [rate / n_features for rate in RATES], PRECISIONS, relevances
+        values = [
+            own if _is_auto(value) else [value if value == LEARNED else float(value)]
+            for value, own in zip(given, automatic, strict=True)
+        ]
         model, chosen, self._in_time = learn_kernel(
             table, cut_points, values, int(self.points), deadline, self.progress()
         )
@@ -152,8 +166,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
         return self.model_.l2
 
     @property
-    def relevance_(self) -> float:
-        """γ, the exponent of the relevance of features."""
+    def relevance_(self) -> float | str:
+        """γ, the exponent of the relevance of features, or ``"learned"``."""
         return self.model_.relevance
 
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:

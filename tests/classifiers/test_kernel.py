@@ -56,7 +56,7 @@ class TestParameters:
             ({"rate": None}, "rate must be .*, not None"),
             ({"l2": -1.0}, "l2 must be 'auto' or a finite number above 0, not -1.0"),
             ({"l2": float("nan")}, "l2 must be .*, not nan"),
-            ({"relevance": -0.5}, "relevance must be 'auto' or a finite number, 0 or more, not -0.5"),
+            ({"relevance": -0.5}, "relevance must be 'auto', 'learned' or a finite number, 0 or more, not -0.5"),
             ({"relevance": "much"}, "relevance must be .*, not 'much'"),
             ({"relevance": float("inf")}, "relevance must be .*, not inf"),
             ({"points": 0}, "points must be a whole number, 1 or more, not 0"),

@@ -50,6 +50,22 @@ def feature_relevances(informations, arities, exponent):
     return [power / (sum(varied) / len(varied)) for power in powers]
 
 
+def label_evidence(class_weights, correlations, noise):
+    """The log evidence of class shares as s - 1 contrasts that are Gaussian processes of the best common factor."""
+    class_weights = np.asarray(class_weights)
+    totals = class_weights.sum(axis=1)
+    n, s = class_weights.shape
+    excess = class_weights / totals[:, None] - class_weights.sum(axis=0) / class_weights.sum()
+    covariance = 1 + np.asarray(correlations) + np.diag(noise / totals)
+    contrasts = np.array([[1 / c] * c + [-1] + [0] * (s - c - 1) for c in range(1, s)])
+    contrasts /= np.linalg.norm(contrasts, axis=1, keepdims=True)
+    processes = [excess @ contrast for contrast in contrasts]
+    factor = sum(own @ np.linalg.solve(covariance, own) for own in processes) / (n * (s - 1))
+    scaled = factor * covariance
+    log_norm = -(n * log(2 * np.pi) + np.linalg.slogdet(scaled)[1]) / 2
+    return sum(log_norm - own @ np.linalg.solve(scaled, own) / 2 for own in processes)
+
+
 def row_correlation(row, point, state_weights, n_ordered, rates):
     """Π_j exp(-θ_j d_j(x_j, z_j)); where x_j is None, the mean of the factor over the training rows."""
     found = 1.0

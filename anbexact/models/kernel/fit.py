@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf, isqrt, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -17,6 +17,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.kernel.distances import (
+    StateDistances,
     correlations,
     distances_of,
     information,
@@ -24,18 +25,19 @@ from anbexact.models.kernel.distances import (
     with_relevance,
 )
 from anbexact.models.kernel.mode import Objective, mode
+from anbexact.models.kernel.learned_relevance import LEARNED, with_learned_relevance
 from anbexact.models.kernel.model import KernelModel
+from anbexact.models.kernel.rows import DistinctRows
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import CodeArray
 
 RATES = tuple(2.0**k for k in range(-2, 5))
 """The rates to choose from, which are divided by the number of features with two states or more."""
 PRECISIONS = tuple(10.0**k for k in range(-4, 1))
 """The precisions of the prior to choose from."""
-RELEVANCES = 0.0, 0.5, 1.0
-"""The exponents of relevance to choose from."""
+RELEVANCES: tuple[float | str, ...] = (0.0, 0.5, 1.0, LEARNED)
+"""The exponents of relevance to choose from, and relevances that are learned."""
 FIRST = 3, 3, 1
 """The places of the rate, the precision and the exponent at which the search for them begins."""
 ORDER = 1, 2, 0
@@ -55,45 +57,6 @@ JITTER = 1e-8
 SEED = 0
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The distinct rows of the features, in ascending order, and the weight of every class in each of them.
-
-    Attributes
-    ----------
-    codes : (features, rows) int16
-    weights : (rows, classes) float64
-    """
-
-    codes: CodeArray
-    weights: Floats
-
-    @classmethod
-    def of(cls, table: DiscreteTable) -> _Rows:
-        vocabulary = table.vocabulary
-        codes = np.array([table.column(name) for name in vocabulary.features], dtype=np.int16)
-        order = np.lexsort(codes[::-1])
-        group = table.groups(vocabulary.features)[order]
-        first = np.concatenate([[True], group[1:] != group[:-1]])
-        weights = np.zeros((np.count_nonzero(first), vocabulary.arity(vocabulary.class_name)))
-        labels = table.column(vocabulary.class_name)[order]
-        np.add.at(weights, (np.cumsum(first) - 1, labels), table.weights[order])
-        return cls(np.ascontiguousarray(codes[:, order[first]]), weights)
-
-    def some(self, most: int, rng: np.random.Generator) -> _Rows:
-        """Return at most ``most`` of the rows, drawn at random."""
-        if len(self.weights) <= most:
-            return self
-        kept = np.sort(rng.permutation(len(self.weights))[:most])
-        return _Rows(np.ascontiguousarray(self.codes[:, kept]), self.weights[kept])
-
-    @property
-    def biases(self) -> Floats:
-        """Logs of P(class), (classes,), from the weights of the classes and one row more, shared by all classes."""
-        found = self.weights.sum(axis=0) + 1 / self.weights.shape[1]
-        return np.asarray(np.log(found / found.sum()))
-
-
 class KernelSetting(NamedTuple):
     """The values on which the fit of the coefficients depends.
 
@@ -103,13 +66,14 @@ class KernelSetting(NamedTuple):
         θ, above 0: the rate at which correlations fall with distance.
     l2 : float
         λ, above 0: the precision of the prior.
-    relevance : float
-        The exponent of :func:`~.distances.with_relevance`, 0 or more.
+    relevance : float or "learned"
+        The exponent of :func:`~.distances.with_relevance`, 0 or more; or the relevances are those of
+        :func:`~.learned_relevance.with_learned_relevance`.
     """
 
     rate: float
     l2: float
-    relevance: float
+    relevance: float | str
 
 
 class KernelChoice(NamedTuple):
@@ -137,13 +101,13 @@ class _Fold:
     def __init__(
         self, left: DiscreteTable, held: DiscreteTable, cut_points: dict[Hashable, Cuts], rng: np.random.Generator
     ) -> None:
-        self._left = _Rows.of(left).some(ROWS_TO_LEARN, rng)
-        self._held = _Rows.of(held).some(ROWS_TO_COMPARE, rng)
+        self._left = DistinctRows.of(left).some(ROWS_TO_LEARN, rng)
+        self._held = DistinctRows.of(held).some(ROWS_TO_COMPARE, rng)
         self._distances = distances_of(left, cut_points)
         self._informations = information(left, self._distances)
-        self._logs: dict[float, tuple[Floats, Floats]] = {}
-        self._bases: dict[tuple[float, float], Floats] = {}
-        self._starts: dict[tuple[float, float], Floats] = {}
+        self._logs: dict[float | str, tuple[Floats, Floats]] = {}
+        self._bases: dict[tuple[float, float | str], Floats] = {}
+        self._starts: dict[tuple[float, float | str], Floats] = {}
         self._latest: tuple[Floats, Floats] | None = None
 
     @property
@@ -165,7 +129,7 @@ class _Fold:
         """Return the total loss on the rows to predict, in nats."""
         rate, l2, relevance = setting
         if relevance not in self._logs:
-            own = with_relevance(self._distances, self._informations, relevance)
+            own = _relevant(self._distances, self._informations, self._left, relevance, deadline)
             points = self._left.codes
             self._logs[relevance] = (
                 log_correlations(points, points, own, 1.0),
@@ -190,15 +154,16 @@ class _Fold:
 def choose_kernel(
     table: DiscreteTable,
     cut_points: dict[Hashable, Cuts],
-    values: Sequence[Sequence[float]],
+    values: Sequence[Sequence[Any]],
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> KernelChoice:
     """Return the setting with the least log loss in cross-validation that a search finds.
 
     The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to a
-    neighbouring value as long as the loss falls, and ends where no neighbour has a lower loss. In up to `FOLDS`
-    folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE`
+    neighbouring value as long as the loss falls, and ends where no neighbour has a lower loss. If relevances may also
+    be learned, it begins anew there with learned ones, and only the rate and the precision change; the better of both
+    ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE`
     others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold.
 
     Parameters
@@ -208,14 +173,16 @@ def choose_kernel(
     cut_points : dict
         The cut points of the columns that are cut.
     values : sequence of three sequences of float
-        The rates, precisions and exponents to choose from, each in ascending order. With one of each, nothing is held
-        out.
+        The rates, precisions and exponents to choose from, each in ascending order; ``"learned"`` may follow the
+        exponents, or stand in their place. With one of each, nothing is held out.
     deadline : Deadline
         When it passes, the best setting found so far is returned.
     progress : callable, optional
         Called with a phase and the share of all settings that have been tried.
     """
-    place = tuple(min(first, len(own) - 1) for first, own in zip(FIRST, values, strict=True))
+    exponents = [value for value in values[2] if value != LEARNED]
+    lengths = len(values[0]), len(values[1]), len(exponents)
+    place = tuple(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True))
 
     def at(place: tuple[int, ...]) -> KernelSetting:
         return KernelSetting(*(own[k] for own, k in zip(values, place, strict=True)))
@@ -238,16 +205,37 @@ def choose_kernel(
                 progress("rate, precision and relevance", len(known) / n_settings)
         return known[place]
 
-    least, ended = loss_at(place), None
-    while place != ended and not deadline.passed:
-        ended = place
-        for axis, step in product(ORDER, (-1, 1)):
-            near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
-            while 0 <= near[axis] < len(values[axis]) and not deadline.passed and loss_at(near) < least:
-                least, place = loss_at(near), near
+    def end_of_climb(place: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
+        least, ended = loss_at(place), None
+        while place != ended and not deadline.passed:
+            ended = place
+            for axis, step in product(axes, (-1, 1)):
                 near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
+                while 0 <= near[axis] < lengths[axis] and not deadline.passed and loss_at(near) < least:
+                    least, place = loss_at(near), near
+                    near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
+        return place
+
+    others = [axis for axis in ORDER if axis != 2]
+    place = end_of_climb(place, ORDER if exponents else others)
+    if exponents and len(values[2]) > len(exponents) and not deadline.passed:
+        learned = end_of_climb((*place[:2], len(exponents)), others)
+        place = min(place, learned, key=loss_at)
     of_frequencies = sum(fold.loss_of_frequencies for fold in folds) / weight
-    return KernelChoice(at(place), least, of_frequencies)
+    return KernelChoice(at(place), loss_at(place), of_frequencies)
+
+
+def _relevant(
+    distances: Sequence[StateDistances],
+    informations: Floats,
+    rows: DistinctRows,
+    relevance: float | str,
+    deadline: Deadline,
+) -> tuple[StateDistances, ...]:
+    """Return the distances with the relevances of a setting."""
+    if isinstance(relevance, str):
+        return with_learned_relevance(distances, rows, deadline)
+    return with_relevance(distances, informations, relevance)
 
 
 def fit_kernel(
@@ -277,9 +265,9 @@ def fit_kernel(
     deadline : Deadline
         When it passes, the best coefficients found so far are used. If little time is left, there are fewer points.
     """
-    distances = distances_of(table, cut_points)
-    distances = with_relevance(distances, information(table, distances), setting.relevance)
-    rows = _Rows.of(table)
+    rows, distances = DistinctRows.of(table), distances_of(table, cut_points)
+    some = rows.some(ROWS_TO_LEARN, np.random.default_rng(SEED))
+    distances = _relevant(distances, information(table, distances), some, setting.relevance, deadline)
     n_rows = len(rows.weights)
     most_points = max(1, min(most_points, MOST_CORRELATIONS // max(n_rows, 1)))
     if deadline.left < inf:
@@ -314,7 +302,7 @@ def _root(covariance: Floats) -> Floats:
     return np.asarray(cholesky(covariance, lower=True, overwrite_a=True))
 
 
-def _mode(basis: Floats, rows: _Rows, l2: float, deadline: Deadline, start: Floats | None = None) -> Floats:
+def _mode(basis: Floats, rows: DistinctRows, l2: float, deadline: Deadline, start: Floats | None = None) -> Floats:
     """Return the coefficients of :func:`~anbexact.models.kernel.mode.mode` for some rows."""
     return mode(Objective(basis, rows.weights, rows.biases, l2), deadline, start)
 
@@ -322,7 +310,7 @@ def _mode(basis: Floats, rows: _Rows, l2: float, deadline: Deadline, start: Floa
 def learn_kernel(
     table: DiscreteTable,
     cut_points: dict[Hashable, Cuts],
-    values: Sequence[Sequence[float]],
+    values: Sequence[Sequence[Any]],
     most_points: int,
     deadline: Deadline,
     progress: Progress | None = None,

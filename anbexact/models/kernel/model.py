@@ -17,6 +17,7 @@ from anbexact._runtime.memory import available_memory
 from anbexact._runtime.tasks import run_on_rows
 from anbexact._runtime.units import human_bytes
 from anbexact.models.kernel.distances import StateDistances, correlations
+from anbexact.models.kernel.learned_relevance import LEARNED
 from anbexact.models.logit.potentials import Potential, Potentials
 from anbexact.models.model import Model
 from anbexact.tables.cuts import Cuts
@@ -50,8 +51,9 @@ class KernelModel(ByFields, Model):
         θ, above 0.
     l2 : float
         λ, above 0: the precision of the prior under which the coefficients were fitted.
-    relevance : float
-        The exponent from which the relevances of the features follow; see :func:`~.distances.with_relevance`.
+    relevance : float or "learned"
+        The exponent from which the relevances of the features follow (see :func:`~.distances.with_relevance`), or
+        that they were learned (see :func:`~.learned_relevance.with_learned_relevance`).
 
     ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.
     """
@@ -64,7 +66,7 @@ class KernelModel(ByFields, Model):
     biases: Floats
     rate: float
     l2: float
-    relevance: float
+    relevance: float | str
 
     @property
     def n_parameters(self) -> int:
@@ -83,7 +85,7 @@ class KernelModel(ByFields, Model):
         return out
 
     def facts(self) -> dict[str, Any]:
-        """Return the rate, the precision of the prior, the exponent of the relevances, and the number of points."""
+        """Return the rate, the precision of the prior, how relevances were found, and the number of points."""
         return {
             **super().facts(),
             "rate": float(f"{self.rate:.4g}"),
@@ -168,7 +170,8 @@ class KernelModel(ByFields, Model):
             biases = numbers(listed(described["biases"], n_classes))
         with reading("rate, l2 and relevance"):
             rate, l2 = number(described["rate"], above=0), number(described["l2"], above=0)
-            relevance = number(described["relevance"], least=0)
+            given = described["relevance"]
+            relevance = given if given == LEARNED else number(given, least=0)
         return cls(
             vocabulary=vocabulary,
             cut_points=cut_points,

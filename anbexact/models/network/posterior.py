@@ -92,17 +92,18 @@ class Posterior:
 
         def family(name: Hashable) -> _Family:
             variables = tables[name].variables
-            logs = _logs(tables[name], class_name)
+            values = _class_last(tables[name], class_name)
             others = tuple(place[other] for other in variables if other != class_name)
-            logs = np.broadcast_to(logs, (*logs.shape[:-1], n_classes))
-            return _Family(place.get(name, -1), others, logs, class_name in variables)
+            values = np.broadcast_to(values, (*values.shape[:-1], n_classes))
+            return _Family(place.get(name, -1), others, values, class_name in variables)
 
         size = sum(
             table.values.size * (1 if class_name in table.variables else n_classes) for table in tables.values()
         )
         arities = {name: len(tables[name].values) for name in features}
         self._order = _parents_first(tables, class_name)
-        self._store(map(family, self._order), size, arities, n_classes)
+        with np.errstate(divide="ignore"):
+            self._store(map(family, self._order), size, arities, n_classes, np.log)
 
     def with_tables(self, tables: Mapping[Hashable, ConditionalTable]) -> Self:
         """Return the posterior of a network of the same structure, with a class and these tables."""
@@ -115,7 +116,8 @@ class Posterior:
         start = 0
         for name, family in zip(self._order, self._families, strict=True):
             logs = values[start : start + family.logs.size].reshape(family.logs.shape)
-            logs[...] = _logs(tables[name], class_name)
+            with np.errstate(divide="ignore"):
+                np.log(_class_last(tables[name], class_name), out=logs)
             other._families.append(replace(family, logs=logs))
             start += logs.size
         return other
@@ -141,11 +143,18 @@ class Posterior:
         )
         posterior = cls.__new__(cls)
         size = sum(values.size for _, _, values in logs)
-        posterior._store(families, size, arities, logs[0][2].shape[-1])
+        posterior._store(families, size, arities, logs[0][2].shape[-1], np.positive)
         return posterior
 
-    def _store(self, families: Iterable[_Family], size: int, arities: Mapping[Hashable, int], n_classes: int) -> None:
-        """Copy the functions, ``size`` values in all, into one array for the kernels."""
+    def _store(
+        self,
+        families: Iterable[_Family],
+        size: int,
+        arities: Mapping[Hashable, int],
+        n_classes: int,
+        function: np.ufunc,
+    ) -> None:
+        """Store a function of the values of families, ``size`` in all, in one array for the kernels."""
         self.n_classes = n_classes
         self._names, self._arities = (*arities, "the class"), list(arities.values())
         values = np.empty(size)
@@ -153,7 +162,7 @@ class Posterior:
         start = 0
         for family in families:
             logs = values[start : start + family.logs.size].reshape(family.logs.shape)
-            logs[...] = family.logs
+            function(family.logs, out=logs)
             self._families.append(_Family(family.child, family.features, logs, family.depends_on_class))
             start += logs.size
         steps = [
@@ -282,14 +291,11 @@ class Posterior:
         )
 
 
-def _logs(table: ConditionalTable, class_name: Hashable) -> Logs:
-    """Return ln of a table, the class as the last axis, of one state where the table does not contain it."""
-    values, variables = table.values[..., None], table.variables
-    if class_name in variables:
-        values = np.moveaxis(table.values, variables.index(class_name), -1)
-    with np.errstate(divide="ignore"):
-        logs: Logs = np.log(values)
-    return logs
+def _class_last(table: ConditionalTable, class_name: Hashable) -> Logs:
+    """Return the values of a table, the class as the last axis, of one state where the table does not contain it."""
+    if class_name in table.variables:
+        return np.moveaxis(table.values, table.variables.index(class_name), -1)
+    return table.values[..., None]
 
 
 def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:

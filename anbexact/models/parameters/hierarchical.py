@@ -123,17 +123,26 @@ def hierarchical_tables(
     """
     tables = {}
     for name, family in counts.items():
+        codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
+        values = np.full((family.shape[0], *[1] * len(family.parents)), 1.0 / family.shape[0])
         order = ordered_parents(family, class_name)
-        dense = family.dense().transpose([0, *(1 + family.parents.index(parent) for parent in order)])
-        joints = [dense]
-        for _ in order:
-            joints.append(joints[-1].sum(axis=-1))
-        values = np.full(dense.shape[0], 1.0 / dense.shape[0])
-        for depth, joint in enumerate(reversed(joints)):
-            occurring = np.maximum((joint > 0).sum(axis=0), 1)
-            strength = strengths.of_variables[name][depth] * occurring**strengths.exponent
-            coarser = values[..., None] if depth else values
-            values = (joint + strength * coarser) / (joint.sum(axis=0) + strength)
-        back = [0, *(1 + order.index(parent) for parent in family.parents)]
-        tables[name] = ConditionalTable(name, family.parents, np.ascontiguousarray(values.transpose(back)))
+        for depth in range(len(order) + 1):
+            strength, known = strengths.of_variables[name][depth], order[:depth]
+            shape = tuple(
+                arity if parent in known else 1 for parent, arity in zip(family.parents, family.shape[1:], strict=True)
+            )
+            values = np.broadcast_to(values, (len(values), *shape)).reshape(len(values), -1)
+            if not values.flags.writeable:
+                values = values.copy()
+            joint = np.zeros(len(family.cells), dtype=np.int64)
+            for parent, arity in zip(family.parents, shape, strict=True):
+                if arity > 1:
+                    joint = joint * arity + codes[parent]
+            occurring, place = np.unique(joint, return_inverse=True)
+            counted = np.zeros((len(values), len(occurring)))
+            np.add.at(counted, (codes[name], place), family.weights)
+            added = strength * np.maximum((counted > 0).sum(axis=0), 1) ** strengths.exponent
+            values[:, occurring] = (counted + added * values[:, occurring]) / (counted.sum(axis=0) + added)
+            values = values.reshape(-1, *shape)
+        tables[name] = ConditionalTable(name, family.parents, values)
     return tables

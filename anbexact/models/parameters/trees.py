@@ -187,6 +187,7 @@ def tree_tables(counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, s
     tables = {}
     for name, family in counts.items():
         tree = GrowingTrees(family, class_name).tree(settings.class_first, settings.prior)
-        values = tree.distributions(settings).T[:, leaves_of_all(tree.nodes, tree.arities)]
-        tables[name] = ConditionalTable(name, family.parents, np.ascontiguousarray(values.reshape(family.shape)))
+        by_state = np.ascontiguousarray(tree.distributions(settings).T)
+        values = by_state.take(leaves_of_all(tree.nodes, tree.arities), axis=1)
+        tables[name] = ConditionalTable(name, family.parents, values.reshape(family.shape))
     return tables

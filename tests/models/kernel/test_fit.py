@@ -18,7 +18,10 @@ import anbexact.models.kernel.fit as fit_module
 import anbexact.models.kernel.mode as mode_module
 from anbexact import DiscreteTable
 from anbexact._runtime.deadline import Deadline
+from anbexact.models.kernel.distances import distances_of
 from anbexact.models.kernel.fit import FIRST, choose_kernel, learn_kernel
+from anbexact.models.kernel.learned_relevance import LEARNED, with_learned_relevance
+from anbexact.models.kernel.rows import DistinctRows
 from anbexact.tables.folds import Folding, split_table
 
 ALL = 1000
@@ -222,15 +225,18 @@ class TestRows:
 
 def losses(table, values, n_folds):
     """The log loss in some of three folds by the places of the values, and that of the class frequencies."""
-    folds = []
+    folds, learned = [], []
     for pair in split_table(table, 3)[:n_folds]:
         left, held = map(Sample.of, pair)
         folds.append((left, *left.distinct, *held.distinct))
+        distances = with_learned_relevance(distances_of(pair[0], {}), DistinctRows.of(pair[0]), Deadline())
+        learned.append([own.relevance for own in distances])
     total = sum(of_held.sum() for *_, of_held in folds)
 
     @cache
     def covariances(fold, rate, relevance):
         left, known, _, new, _ = folds[fold]
+        relevance = learned[fold] if relevance == LEARNED else relevance
         return tuple(1 + left.correlations(rows, known, rate, relevance) for rows in (known, new))
 
     @cache
@@ -246,19 +252,28 @@ def losses(table, values, n_folds):
     return loss_at, baseline
 
 
-def climbed(loss_at, lengths):
-    """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on."""
-    here, before = tuple(min(first, n - 1) for first, n in zip(FIRST, lengths, strict=True)), None
-    while here != before:
-        before = here
-        for axis in (1, 2, 0):
-            for step in (-1, 1):
-                while True:
-                    near = tuple(k + step * (a == axis) for a, k in enumerate(here))
-                    if not 0 <= near[axis] < lengths[axis] or loss_at(near) >= loss_at(here):
-                        break
-                    here = near
-    return here
+def climbed(loss_at, lengths, learned=False):
+    """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on.
+
+    If relevances may be learned, that comes after the last exponent, and the search goes on there without exponents.
+    """
+
+    def end(here, axes):
+        before = None
+        while here != before:
+            before = here
+            for axis in axes:
+                for step in (-1, 1):
+                    while True:
+                        near = tuple(k + step * (a == axis) for a, k in enumerate(here))
+                        if not 0 <= near[axis] < lengths[axis] or loss_at(near) >= loss_at(here):
+                            break
+                        here = near
+        return here
+
+    found = end(tuple(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True)), (1, 2, 0))
+    ends = [found, end((*found[:2], lengths[2]), (1, 0))] if learned and lengths[2] else [found]
+    return min(ends, key=loss_at)
 
 
 class TestChoice:
@@ -268,13 +283,14 @@ class TestChoice:
     def chosen(self, table, deadline=None, progress=None):
         return choose_kernel(table, {}, self.VALUES, deadline or Deadline(), progress)
 
-    def check(self, table, n_folds=3):
+    def check(self, table, n_folds=3, values=VALUES):
         with to_the_end():
-            exact = self.chosen(table)
-        usual = self.chosen(table)
-        loss_at, baseline = losses(table, self.VALUES, n_folds)
-        place = climbed(loss_at, [len(own) for own in self.VALUES])
-        setting = tuple(own[k] for own, k in zip(self.VALUES, place, strict=True))
+            exact = choose_kernel(table, {}, values, Deadline())
+        usual = choose_kernel(table, {}, values, Deadline())
+        loss_at, baseline = losses(table, values, n_folds)
+        exponents = [value for value in values[2] if value != LEARNED]
+        place = climbed(loss_at, [*map(len, values[:2]), len(exponents)], LEARNED in values[2])
+        setting = tuple(own[k] for own, k in zip(values, place, strict=True))
         for chosen, tolerance in ((exact, 1e-5), (usual, 2e-3)):
             assert chosen.setting == setting
             assert chosen.log_loss == pytest.approx(loss_at(place), abs=tolerance)
@@ -292,12 +308,22 @@ class TestChoice:
     def test_is_the_end_of_a_climb(self, seed, weights):
         self.check(Sample.drawn(seed, 20, weights).table)
 
+    @pytest.mark.parametrize(
+        ("seed", "weights"), [(0, "mixed"), *(pytest.param(seed, "ones", marks=pytest.mark.slow) for seed in range(4))]
+    )
+    @pytest.mark.parametrize("exponents", [[0.0, 1.0], []])
+    def test_may_be_learned_relevances(self, seed, weights, exponents):
+        values = [0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0], [*exponents, LEARNED]
+        self.check(Sample.drawn(seed, 20, weights).table, values=values)
+
+    @pytest.mark.parametrize("learned", [False, True])
     @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
-    def test_order_of_the_climb_decides_between_several_ends(self, lengths, monkeypatch):
+    def test_order_of_the_climb_decides_between_several_ends(self, lengths, learned, monkeypatch):
         """On losses of many local minima, which no model has."""
         values, ends = [list(map(float, range(n))) for n in lengths], set()
+        values[2] += [LEARNED] * learned
         for seed in range(20):
-            of_place = np.random.default_rng(seed).random(lengths)
+            of_place = np.random.default_rng(seed).random((*lengths[:2], lengths[2] + learned))
 
             class Known:
                 n_held, weight, loss_of_frequencies = 1, 1.0, 0.0
@@ -306,12 +332,12 @@ class TestChoice:
                     pass
 
                 def loss(self, setting, _, of_place=of_place):
-                    return of_place[tuple(map(int, setting))]
+                    return of_place[tuple(own.index(value) for own, value in zip(values, setting, strict=True))]
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
             chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
-            place = climbed(lambda place, of_place=of_place: of_place[place], lengths)
-            assert tuple(map(int, chosen.setting)) == place
+            place = climbed(lambda place, of_place=of_place: of_place[place], lengths, learned)
+            assert chosen.setting == tuple(own[k] for own, k in zip(values, place, strict=True))
             assert chosen.log_loss == pytest.approx(of_place[place])
             ends.add(place)
         assert len(ends) > 3
