@@ -6,6 +6,9 @@ import numpy as np
 
 from anbexact._kernels.jit import kernel
 
+AT_ONCE = 4
+"""Number of ratios that are multiplied before a logarithm is taken, so that no product is too large or too small."""
+
 
 @kernel
 def left_out_log_likelihood(states, class_codes, weights, logs, lowered):
@@ -47,28 +50,40 @@ def left_out_log_likelihood(states, class_codes, weights, logs, lowered):
 
 
 @kernel
-def held_out_log_likelihoods(joint, class_codes, weights):
+def held_out_log_likelihoods(cells, given, of_cells, of_given, class_codes, weights):
     """Return the conditional log likelihood of rows, in nats, total, for each of several models.
+
+    ``P(class, row)`` is proportional to the product over the families of
+    ``(cells[f] + of_cells[f, model]) / (given[f] + of_given[f, model])``.
 
     Parameters
     ----------
-    joint : (models, rows, classes) float64
-        ln P(class, row), up to a constant of the row.
+    cells, given : (families, rows, classes) float64
+        The weight of the row's cell with every class, and that of the parents' states alone.
+    of_cells, of_given : (families, models) float64
+        What the prior adds to them.
     class_codes, weights : (rows,) int64, float64
         The class of every row, and its weight.
     """
-    n_models, n_rows, n_classes = joint.shape
-    totals = np.zeros(n_models)
-    for m in range(n_models):
+    n_families, n_rows, n_classes = cells.shape
+    totals = np.zeros(of_cells.shape[1])
+    joint = np.empty(n_classes)
+    for m in range(len(totals)):
         total = 0.0
         for t in range(n_rows):
-            highest = joint[m, t, 0]
-            for c in range(1, n_classes):
-                highest = max(highest, joint[m, t, c])
+            for c in range(n_classes):
+                value, ratio = 0.0, 1.0
+                for f in range(n_families):
+                    ratio *= (cells[f, t, c] + of_cells[f, m]) / (given[f, t, c] + of_given[f, m])
+                    if f % AT_ONCE == AT_ONCE - 1:
+                        value += log(ratio)
+                        ratio = 1.0
+                joint[c] = value + log(ratio)
+            highest = joint.max()
             mass = 0.0
             for c in range(n_classes):
-                mass += exp(joint[m, t, c] - highest)
-            total += weights[t] * (joint[m, t, class_codes[t]] - highest - log(mass))
+                mass += exp(joint[c] - highest)
+            total += weights[t] * (joint[class_codes[t]] - highest - log(mass))
         totals[m] = total
     return totals
 

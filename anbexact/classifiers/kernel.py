@@ -16,15 +16,20 @@ from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, learn_kernel
+from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, ROWS_TO_LEARN, learn_kernel
 from anbexact.models.kernel.learned_relevance import LEARNED
 from anbexact.models.kernel.model import KernelModel
 from anbexact.tables.cuts.quantiles import QuantileDiscretizer
+from anbexact.tables.table import DiscreteTable
 from anbexact.tables.training import TrainingColumns
 
 AUTO = "auto"
 INTERVALS = 64
 """Number of intervals of a column that is cut according to ``discretizer="auto"``."""
+MOST_STATES_TIMES_ROWS, MOST_CLASSES = 5_000_000, 20
+"""Number of states of all features, times the number of rows to learn from, and number of classes, beyond which
+relevances are learned only if this is asked for: it would take too long, and with many rare classes, predictions
+would be worse."""
 
 
 @parameter_group
@@ -68,9 +73,10 @@ class KernelClassifier(KernelParameters, TableClassifier):
     relevance : float, "learned" or "auto", default "auto"
         The relevances r_j, which are 1 on average. A number, 0 or more, is the exponent γ for which r_j is
         proportional to ``(I_j + max I / 20)^γ``, where I_j is the estimated mutual information of feature j and the
-        class. With ``"learned"``, the r_j are those under which the classes of up to 1,000 rows are most probable
+        class. With ``"learned"``, a short search looks for the r_j under which the classes of up to 1,000 rows are
+        most probable, given a prior that favours equal ones
         (:func:`~anbexact.models.kernel.learned_relevance.with_learned_relevance`). ``"auto"`` chooses likewise from
-        the exponents 0, 1/2 and 1 and learned relevances.
+        the exponents 0, 1/2 and 1 and, with up to 20 classes and 5,000 states of all features, learned relevances.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times distinct rows
@@ -140,7 +146,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
         )
         n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
         given = self.rate, self.l2, self.relevance
-        relevances = RELEVANCES if n_features > 1 else RELEVANCES[:1]  # of a single feature, it is always 1
+        relevances = _relevances(table, n_features)
         automatic: tuple[Sequence[Any], ...] = [rate / n_features for rate in RATES], PRECISIONS, relevances
         values = [
             own if _is_auto(value) else [value if value == LEARNED else float(value)]
@@ -178,6 +184,16 @@ class KernelClassifier(KernelParameters, TableClassifier):
     def _ended_by(self, seconds: float) -> bool:
         own = inf if self.time_limit is None else self.time_limit
         return seconds < own and not self._in_time
+
+
+def _relevances(table: DiscreteTable, n_features: int) -> tuple[float | str, ...]:
+    """Return the relevances to choose from for a table with this number of features of two states or more."""
+    if n_features == 1:  # its relevance is 1
+        return RELEVANCES[:1]
+    n_states = sum(table.vocabulary.arity(name) for name in table.vocabulary.features)
+    many = n_states * min(len(table.weights), ROWS_TO_LEARN) > MOST_STATES_TIMES_ROWS
+    many = many or len(table.vocabulary.classes) > MOST_CLASSES
+    return tuple(value for value in RELEVANCES if value != LEARNED) if many else RELEVANCES
 
 
 def _is_auto(value: object) -> bool:

@@ -17,6 +17,7 @@ import anbexact.models.kernel.fit as fit_module
 from anbexact import NaiveBayesClassifier
 from anbexact.adapters import to_logit
 from anbexact.classifiers import KernelClassifier
+from anbexact.classifiers.discrete import FitRows
 from anbexact.datasets import load_anes96, load_iris
 from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES
 
@@ -91,6 +92,21 @@ class TestParameters:
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
         for name, others in (("rate", {"l2": 0.1}), ("l2", {"relevance": 0.0}), ("relevance", {"rate": 0.5})):
             assert getattr(KernelClassifier(**{name: 0.3}, **others).fit(X, y), f"{name}_") == 0.3
+
+    def test_learned_relevances_are_learned_from_the_rows_of_every_fit(self):
+        X, y = rows(n=300)
+        model = fixed(relevance="learned").fit(X, y)
+        assert model.relevance_ == model.model_.facts()["relevance"] == "learned"
+        found = [own.relevance for own in model.model_.distances]
+        assert np.mean(found) == pytest.approx(1)
+        assert np.ptp(found) > 0.1
+        again = model._unfitted_again(FitRows(X[:150], y[:150], np.ones(150))).fit(X[:150], y[:150])
+        assert again.relevance == "learned"
+        assert [own.relevance for own in again.model_.distances] != found
+
+    def test_relevances_of_a_single_feature_are_not_learned(self):
+        X, y = rows()
+        assert KernelClassifier().fit(X[["x"]], y).relevance_ == 0.0
 
     def test_sixty_four_intervals_unless_others_are_asked_for(self):
         X, y = rows(n=300)
@@ -263,11 +279,13 @@ class TestFits:
 
 
 class TestFiles:
+    @pytest.mark.parametrize("relevance", ["learned", 0.5])
     @pytest.mark.parametrize("how", ["own_state", "marginalize"])
-    def test_lose_nothing(self, how, tmp_path):
+    def test_lose_nothing(self, how, relevance, tmp_path):
         X, y = rows()
         weights = np.random.default_rng(0).exponential(size=len(y))
-        model = KernelClassifier(handle_missing=how, points=20).fit(holes(X) if how == "own_state" else X, y, weights)
+        model = KernelClassifier(handle_missing=how, points=20, relevance=relevance)
+        model.fit(holes(X) if how == "own_state" else X, y, weights)
         model.save(tmp_path / "m.json")
         read = anbexact.load(tmp_path / "m.json")
         assert isinstance(read, KernelClassifier)
@@ -287,6 +305,7 @@ class TestFiles:
             (("biases",), [], "biases: a list of length 3 was expected, not 0"),
             (("rate",), "much", "rate, l2 and relevance: a number was expected, not 'much'"),
             (("l2",), 0, "rate, l2 and relevance: a finite number above 0 was expected, not 0"),
+            (("relevance",), "much", "rate, l2 and relevance: a number was expected, not 'much'"),
         ],
     )
     def test_that_were_edited_are_refused(self, place, value, message, tmp_path):

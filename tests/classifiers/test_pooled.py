@@ -231,13 +231,14 @@ class TestFit:
             "kDB refitted, 4 parents",
             "kDB hierarchical, 5 parents",
             "kDB trees, 5 parents",
-            "kernel",
         }
+        assert set(names(5, 2, 50, cut=False)) - set(names(5, 2, 49, cut=False)) == {"kernel"}
         assert "kernel" in names(5, 10, 100_000)
         assert "kernel" not in names(5, 2, 100_001)  # it would have few points
         assert "kernel" in names(5, 20, 50_000)
         assert "kernel" not in names(5, 20, 50_001)  # it would take too long
-        for n_rows, expected in ((14_999, 1_000), (15_000, 2_000)):
+        points = {1_999: 1_000, 2_000: 2_000, 3_999: 2_000, 4_000: 1_000, 14_999: 1_000, 15_000: 2_000}
+        for n_rows, expected in points.items():
             for cut in (True, False):
                 members = automatic_members(5, 3, n_rows, {}, cut=cut)
                 assert [of.estimator.points for of in members if of.name == "kernel"] == [expected]

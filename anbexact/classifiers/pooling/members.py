@@ -44,12 +44,15 @@ below which the strengths of all these members are chosen by cross-validation.""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
-ROWS_FOR_KERNEL, MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100, 100_000, 1_000_000
-"""Numbers of rows between which kernel logistic regression is a member: interactions of all orders need rows, but
-with more rows than that it would have fewer than 500 points; and the number of rows times classes beyond which it
-would take too long."""
-POINTS, MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_000, 15_000
-"""Maximum numbers of points of kernel logistic regression: with few rows, and from the third number of rows on."""
+ROWS_FOR_KERNEL, FEWER_ROWS_FOR_KERNEL = 100, 50
+"""Numbers of rows from which on kernel logistic regression is a member: where columns are cut, and where none is.
+Interactions of all orders need rows."""
+MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
+"""Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
+classes beyond which it would take too long."""
+POINTS, MORE_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_000, range(2_000, 4_000), 15_000
+"""Maximum numbers of its points: usually, and either with a number of rows in this range or from the last number on.
+In between, more points hardly change the predictions, but a fit takes up to two thirds more time."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +113,9 @@ def automatic_members(
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=not readable
-        and ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL
+        and (ROWS_FOR_KERNEL if cut else FEWER_ROWS_FOR_KERNEL) <= n_rows <= MOST_ROWS_FOR_KERNEL
         and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
-        points=POINTS if n_rows < ROWS_FOR_MORE_POINTS else MORE_POINTS,
+        points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
     )

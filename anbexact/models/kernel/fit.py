@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import inf, isqrt, prod
 from typing import Any, NamedTuple
@@ -24,8 +23,8 @@ from anbexact.models.kernel.distances import (
     log_correlations,
     with_relevance,
 )
-from anbexact.models.kernel.mode import Objective, mode
 from anbexact.models.kernel.learned_relevance import LEARNED, with_learned_relevance
+from anbexact.models.kernel.mode import Objective, mode
 from anbexact.models.kernel.model import KernelModel
 from anbexact.models.kernel.rows import DistinctRows
 from anbexact.tables.cuts import Cuts
@@ -129,7 +128,7 @@ class _Fold:
         """Return the total loss on the rows to predict, in nats."""
         rate, l2, relevance = setting
         if relevance not in self._logs:
-            own = _relevant(self._distances, self._informations, self._left, relevance, deadline)
+            own = _with_relevances(self._distances, self._informations, self._left, relevance, deadline)
             points = self._left.codes
             self._logs[relevance] = (
                 log_correlations(points, points, own, 1.0),
@@ -163,8 +162,9 @@ def choose_kernel(
     The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to a
     neighbouring value as long as the loss falls, and ends where no neighbour has a lower loss. If relevances may also
     be learned, it begins anew there with learned ones, and only the rate and the precision change; the better of both
-    ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE`
-    others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold.
+    ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and
+    predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further
+    fold.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def choose_kernel(
         The training rows; if they are in groups, these are held out as a whole.
     cut_points : dict
         The cut points of the columns that are cut.
-    values : sequence of three sequences of float
+    values : sequence of three sequences
         The rates, precisions and exponents to choose from, each in ascending order; ``"learned"`` may follow the
         exponents, or stand in their place. With one of each, nothing is held out.
     deadline : Deadline
@@ -225,7 +225,7 @@ def choose_kernel(
     return KernelChoice(at(place), loss_at(place), of_frequencies)
 
 
-def _relevant(
+def _with_relevances(
     distances: Sequence[StateDistances],
     informations: Floats,
     rows: DistinctRows,
@@ -267,7 +267,7 @@ def fit_kernel(
     """
     rows, distances = DistinctRows.of(table), distances_of(table, cut_points)
     some = rows.some(ROWS_TO_LEARN, np.random.default_rng(SEED))
-    distances = _relevant(distances, information(table, distances), some, setting.relevance, deadline)
+    distances = _with_relevances(distances, information(table, distances), some, setting.relevance, deadline)
     n_rows = len(rows.weights)
     most_points = max(1, min(most_points, MOST_CORRELATIONS // max(n_rows, 1)))
     if deadline.left < inf:

@@ -43,7 +43,10 @@ RANGE_OF_RATES, RANGE_OF_NOISE = (-6.0, 5.0), (-7.0, 4.0)
 MOST_ITERATIONS = 8
 """Maximum number of iterations of L-BFGS; more of them hardly change the predictions."""
 SMALL_DECREASE = 1e-5
-"""Decrease per row in an iteration at which the search ends, relative to the value where this is above 1."""
+"""The search ends when an iteration lowers the value per row by less than this, or by less than this times the value
+if that is above 1."""
+SMALL_EXCESS = 1e-9
+"""Largest difference of class shares that counts as rounding."""
 JITTER = 1e-8
 """Added to the variance of every row, so that rounding does not make the matrix singular."""
 
@@ -72,7 +75,7 @@ class NegativeEvidence:
     @property
     def informative(self) -> bool:
         """Whether the rows differ in their classes."""
-        return bool(np.abs(self._excess).max(initial=0.0) > 0)
+        return bool(np.abs(self._excess).max(initial=0.0) > SMALL_EXCESS)
 
     def value_and_gradient(self, logs: Floats) -> tuple[float, Floats]:
         """Return the value per row and its gradient by ln ρ_1, ln ρ_2, ..., ln σ²."""
@@ -107,7 +110,8 @@ def with_learned_relevance(
 ) -> tuple[StateDistances, ...]:
     """Return distances with learned relevances, whose mean over the features with two states or more is 1.
 
-    They are 1 if all rows have the same class shares. If the deadline passes, they are the best found by then.
+    They are 1 if all rows have the same class shares, or if no time is left. If the deadline passes meanwhile, they
+    are the best found by then.
 
     Parameters
     ----------
@@ -122,7 +126,6 @@ def with_learned_relevance(
     Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), sections 5.1 (relevances that are found
     by the evidence) and 6.5 (least-squares classification).
     """
-
     varied = [j for j, own in enumerate(distances) if len(own.shares) > 1]
     relevances = np.ones(len(distances))
     tables = [distances[j].table for j in varied]
@@ -133,7 +136,7 @@ def with_learned_relevance(
 def _relevances(rows: DistinctRows, tables: Sequence[Floats], deadline: Deadline) -> Floats:
     """Return the relevances of features of two states or more, whose distances are given, (features,)."""
     n_features = len(tables)
-    if n_features < 2:
+    if n_features < 2 or deadline.passed:
         return np.ones(n_features)
     evidence = NegativeEvidence(rows, tables)
     if not evidence.informative:
@@ -154,5 +157,6 @@ def _relevances(rows: DistinctRows, tables: Sequence[Floats], deadline: Deadline
         callback=check,
         options={"maxiter": MOST_ITERATIONS, "ftol": SMALL_DECREASE},
     )
-    rates: Floats = np.exp(found.x[:-1])
-    return rates / rates.mean()
+    rates = np.exp(found.x[:-1])
+    relevances: Floats = rates / rates.mean()
+    return relevances

@@ -17,12 +17,14 @@ STATIONARY = 1e-6
 objective where this is above 1."""
 FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 60}
 """Fewest iterations before the coordinates change; and, by the number of bytes of an entry of the basis, a number of
-classes: an iteration takes about as long as (classes + this number) × rows × basis multiplications, and a change of
-coordinates as rows × basis²."""
+classes: an iteration takes about as long as (classes + this number) × rows × basis multiplications, or less with few
+classes, and a change of coordinates as rows × basis²."""
 LIMIT_REACHED = 1
 """The status that scipy's L-BFGS gives where the limit of iterations ended a fit."""
-CACHED, AT_ONCE = 1 << 20, 1 << 25
+CACHED, AT_ONCE = 1 << 22, 1 << 25
 """Numbers of bytes of the basis: those that fit into the processor's cache, and those that are copied at once."""
+FEW_COLUMNS = 3
+"""Number of columns up to which a product with a matrix is computed column by column, which is faster."""
 
 
 class Objective:
@@ -35,7 +37,7 @@ class Objective:
     Parameters
     ----------
     basis : (rows, basis) float64 or float32
-        B. Products with it have its precision; all else has double precision.
+        B. Products with it have its precision; the coefficients have double precision.
     weights : (rows, classes) float64
         Σ of the v_t of equal rows, by class.
     biases : (classes,) float64
@@ -47,6 +49,7 @@ class Objective:
     def __init__(self, basis: Floats, weights: Floats, biases: Floats, l2: float) -> None:
         self._basis, self._weights, self._biases, self._l2 = basis, weights, biases, l2
         self._per_row, self._total = weights.sum(axis=1), float(weights.sum())
+        self._contrasts = _contrasts(weights.shape[1]).astype(basis.dtype)
         self.shape = basis.shape[1] + 1, weights.shape[1]
         self.precision = basis.dtype
 
@@ -56,7 +59,9 @@ class Objective:
 
     def _posteriors(self, part: slice, own: Floats) -> tuple[Floats, float]:
         """Return P(class | row) of some rows, and their log likelihood."""
-        odds = self._basis[part] @ own[:-1].astype(self._basis.dtype) + (self._biases + own[-1])
+        # the mean over the classes is the same in all log odds, so that contrasts of the classes are enough
+        contrasts = own[:-1].astype(self._basis.dtype) @ self._contrasts
+        odds = _product(self._basis[part], contrasts) @ self._contrasts.T + (self._biases + own[-1])
         odds -= odds.max(axis=1, keepdims=True)
         found = np.exp(odds)
         sums = found.sum(axis=1, keepdims=True)
@@ -71,7 +76,8 @@ class Objective:
             value -= log_likelihood
             excess *= self._per_row[part, None]
             excess -= self._weights[part]
-            gradient[:-1] += self._basis[part].T @ excess.astype(self._basis.dtype)
+            contrasts = excess.astype(self._basis.dtype) @ self._contrasts  # its mean over the classes is 0
+            gradient[:-1] += _product(self._basis[part].T, contrasts) @ self._contrasts.T
             gradient[-1] += excess.sum(axis=0)
         return value / self._total, gradient / self._total
 
@@ -124,6 +130,24 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None) 
         most = most if root is None else 2 * most
         if left == inf or deadline.left > left - deadline.left:  # a change takes about as long as these iterations
             root = _root(objective.mean_curvature(own), np.finfo(objective.precision).eps)
+
+
+def _contrasts(n_classes: int) -> Floats:
+    """Return orthonormal vectors that add up to 0, as columns, (classes, classes - 1)."""
+    found = np.tril(np.ones((n_classes, n_classes)), -1).T[:, 1:]
+    found[np.arange(1, n_classes), np.arange(n_classes - 1)] = -np.arange(1, n_classes)
+    contrasts: Floats = found / np.linalg.norm(found, axis=0)
+    return contrasts
+
+
+def _product(matrix: Floats, columns: Floats) -> Floats:
+    """Return the product of a matrix with some columns."""
+    if columns.shape[1] > FEW_COLUMNS:
+        return np.asarray(matrix @ columns)
+    found = np.empty((len(matrix), columns.shape[1]), dtype=matrix.dtype)
+    for k, column in enumerate(np.ascontiguousarray(columns.T)):
+        found[:, k] = matrix @ column
+    return found
 
 
 def _root(curvature: Floats, rounding: float) -> Floats:

@@ -20,7 +20,7 @@ from anbexact._kernels.posterior import (
     complete_rows,
     incomplete_rows,
 )
-from anbexact._runtime.arrays import Integers
+from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
@@ -90,12 +90,12 @@ class Posterior:
             tables = {**tables, None: ConditionalTable(None, (), np.ones(1))}
         n_classes = len(tables[class_name].values)
 
-        def family(name: Hashable) -> _Family:
+        def family(name: Hashable) -> tuple[int, tuple[int, ...], Floats, bool]:
             variables = tables[name].variables
             values = _class_last(tables[name], class_name)
             others = tuple(place[other] for other in variables if other != class_name)
             values = np.broadcast_to(values, (*values.shape[:-1], n_classes))
-            return _Family(place.get(name, -1), others, values, class_name in variables)
+            return place.get(name, -1), others, values, class_name in variables
 
         size = sum(
             table.values.size * (1 if class_name in table.variables else n_classes) for table in tables.values()
@@ -138,7 +138,7 @@ class Posterior:
         """
         place = {name: i for i, name in enumerate(arities)}
         families = (
-            _Family(place.get(child, -1), tuple(place[name] for name in features), values, True)
+            (place.get(child, -1), tuple(place[name] for name in features), values, True)
             for child, features, values in logs
         )
         posterior = cls.__new__(cls)
@@ -148,22 +148,25 @@ class Posterior:
 
     def _store(
         self,
-        families: Iterable[_Family],
+        families: Iterable[tuple[int, tuple[int, ...], Floats, bool]],
         size: int,
         arities: Mapping[Hashable, int],
         n_classes: int,
         function: np.ufunc,
     ) -> None:
-        """Store a function of the values of families, ``size`` in all, in one array for the kernels."""
+        """Store a function of the values of families, ``size`` in all, in one array for the kernels.
+
+        A family is given as the arguments of :class:`_Family`, with the values in place of the logarithms.
+        """
         self.n_classes = n_classes
         self._names, self._arities = (*arities, "the class"), list(arities.values())
         values = np.empty(size)
         self._families: list[_Family] = []
         start = 0
-        for family in families:
-            logs = values[start : start + family.logs.size].reshape(family.logs.shape)
-            function(family.logs, out=logs)
-            self._families.append(_Family(family.child, family.features, logs, family.depends_on_class))
+        for child, features, own, depends_on_class in families:
+            logs = values[start : start + own.size].reshape(own.shape)
+            function(own, out=logs)
+            self._families.append(_Family(child, features, logs, depends_on_class))
             start += logs.size
         steps = [
             prod(family.logs.shape[k + 1 : -1]) for family in self._families for k in range(len(family.features))
@@ -291,7 +294,7 @@ class Posterior:
         )
 
 
-def _class_last(table: ConditionalTable, class_name: Hashable) -> Logs:
+def _class_last(table: ConditionalTable, class_name: Hashable) -> Floats:
     """Return the values of a table, the class as the last axis, of one state where the table does not contain it."""
     if class_name in table.variables:
         return np.moveaxis(table.values, table.variables.index(class_name), -1)

@@ -20,6 +20,7 @@ from math import prod
 import numpy as np
 from scipy.special import xlogy
 
+from anbexact._runtime.arrays import Floats
 from anbexact.models.parameters.counts import FamilyCounts
 from anbexact.models.parameters.tables import ConditionalTable, Tables
 
@@ -123,26 +124,32 @@ def hierarchical_tables(
     """
     tables = {}
     for name, family in counts.items():
-        codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
         values = np.full((family.shape[0], *[1] * len(family.parents)), 1.0 / family.shape[0])
         order = ordered_parents(family, class_name)
         for depth in range(len(order) + 1):
-            strength, known = strengths.of_variables[name][depth], order[:depth]
-            shape = tuple(
-                arity if parent in known else 1 for parent, arity in zip(family.parents, family.shape[1:], strict=True)
-            )
-            values = np.broadcast_to(values, (len(values), *shape)).reshape(len(values), -1)
-            if not values.flags.writeable:
-                values = values.copy()
-            joint = np.zeros(len(family.cells), dtype=np.int64)
-            for parent, arity in zip(family.parents, shape, strict=True):
-                if arity > 1:
-                    joint = joint * arity + codes[parent]
-            occurring, place = np.unique(joint, return_inverse=True)
-            counted = np.zeros((len(values), len(occurring)))
-            np.add.at(counted, (codes[name], place), family.weights)
-            added = strength * np.maximum((counted > 0).sum(axis=0), 1) ** strengths.exponent
-            values[:, occurring] = (counted + added * values[:, occurring]) / (counted.sum(axis=0) + added)
-            values = values.reshape(-1, *shape)
+            strength = strengths.of_variables[name][depth]
+            values = _refined(values, family, order[:depth], strength, strengths.exponent)
         tables[name] = ConditionalTable(name, family.parents, values)
     return tables
+
+
+def _refined(
+    coarser: Floats, family: FamilyCounts, known: Sequence[Hashable], strength: float, exponent: float
+) -> Floats:
+    """Return the table given some of the parents, shrunk towards the table given one parent fewer.
+
+    The axes of all other parents have length 1. Only the distributions given joint states that occur differ from
+    those of the coarser table.
+    """
+    arities = zip(family.parents, family.shape[1:], strict=True)
+    shape = [family.shape[0], *(arity if parent in known else 1 for parent, arity in arities)]
+    values = np.broadcast_to(coarser, shape).copy().reshape(shape[0], -1)
+    codes = np.unravel_index(family.cells, family.shape)
+    varied = [own if arity > 1 else np.zeros_like(own) for own, arity in zip(codes[1:], shape[1:], strict=True)]
+    joint = np.ravel_multi_index(varied, shape[1:]) if varied else np.zeros_like(codes[0])
+    occurring, place = np.unique(joint, return_inverse=True)
+    counted = np.zeros((shape[0], len(occurring)))
+    np.add.at(counted, (codes[0], place), family.weights)
+    added = strength * (counted > 0).sum(axis=0).astype(np.float64) ** exponent
+    values[:, occurring] = (counted + added * values[:, occurring]) / (counted.sum(axis=0) + added)
+    return values.reshape(shape)

@@ -32,8 +32,9 @@ probabilities of the classes towards each other."""
 TO_FREQUENCIES = 10_000
 """Used in place of `BEYOND_REPETITIONS` if the table of the class has an equivalent sample size of its own: with that
 much smoothing, features count so little that the class frequencies are predicted."""
-MOST_LOGS_KEPT = 10_000
-"""Maximum number of logarithms of a family's cells that are kept for other structures."""
+MOST_KEPT, MOST_AT_ONCE = 10_000, 1_000_000
+"""Two limits on held-out rows times classes: up to the first, the weights of their cells are kept for other
+structures; up to the second, divided by the number of families, rows are predicted at once."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows to be predicted; of more rows, evenly spaced ones are taken."""
 
@@ -55,21 +56,13 @@ class Family:
     arity: int = 0
     own_ess: float | None = None
 
-    def log_cells(self, ess: Floats) -> Floats:
-        """Return ln θ for every cell, up to a constant over the classes; shape (sample sizes, states, classes)."""
-        prior = (ess if self.own_ess is None else np.full(len(ess), self.own_ess))[:, None, None] / self.size
-        logs: Floats = np.log(self.cells + prior)
-        if self.given is not None and self.parents is not None:
-            logs -= np.log(self.given + prior * self.arity)[:, self.parents]
-        return logs
-
     def logs(self, ess: float) -> tuple[Floats, Floats]:
         """Return ln θ for every cell, and its value for a row of that cell when the row itself is left out."""
         prior = (ess if self.own_ess is None else self.own_ess) / self.size
         one = np.minimum(self.cells, 1.0)
-        logs = self.log_cells(np.array([ess]))[0]
-        lowered = np.log(self.cells - one + prior)
+        logs, lowered = np.log(self.cells + prior), np.log(self.cells - one + prior)
         if self.given is not None and self.parents is not None:
+            logs -= np.log(self.given + prior * self.arity)[self.parents]
             lowered -= np.log(self.given[self.parents] - one + prior * self.arity)
         return logs, lowered
 
@@ -89,13 +82,12 @@ def class_family(table: DiscreteTable, name: Hashable, parents: Sequence[Hashabl
     """Return the family of a variable with its parents, which contains the class of the table."""
     class_name = table.vocabulary.class_name
     class_codes = table.column(class_name).astype(np.int64)
-    n_classes = table.vocabulary.arity(class_name)
+    n_classes, positions = table.vocabulary.arity(class_name), table.vocabulary.positions
 
     def counted(names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
         """Return the joint state of every row, and the weights by joint state and class."""
         shape = table.shape(names)
         if math.prod(shape) <= DENSE_CELLS_PER_ROW * len(table.codes):
-            positions = table.vocabulary.positions
             places = np.array([positions[other] for other in names], dtype=np.int64)
             arities = np.array(shape, dtype=np.int64)
             found: tuple[npt.NDArray[np.int64], Floats] = class_cells(
@@ -241,7 +233,7 @@ class HeldOutRows:
         self._class_codes = held_out.column(class_name).astype(np.int64)
         self._n_classes = held_out.vocabulary.arity(class_name)
         self._families: dict[Any, Family] = {}
-        self._logs: dict[Any, Floats] = {}
+        self._weights_of: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self._values: dict[Any, Floats] = {}
 
     def families(self, structure: Structure) -> list[Family]:
@@ -257,23 +249,38 @@ class HeldOutRows:
         key = *map(id, families), ess.tobytes()
         if key in self._values:
             return self._values[key]
-        joint = np.zeros((len(ess), len(self._class_codes), self._n_classes))
-        for family in families:
-            joint += self._logs_of(family, ess)
-        values = np.asarray(held_out_log_likelihoods(joint, self._class_codes, self.held_out.weights))
+        own = np.array([np.nan if family.own_ess is None else family.own_ess for family in families])[:, None]
+        of_cells = np.where(np.isnan(own), ess, own) / np.array([float(family.size) for family in families])[:, None]
+        of_given = of_cells * np.array([[family.arity] for family in families])
+        values, n_rows = np.zeros(len(ess)), len(self._class_codes)
+        at_once = max(1, MOST_AT_ONCE // (len(families) * self._n_classes))
+        for start in range(0, n_rows, at_once):
+            rows = slice(start, start + at_once)
+            counted = zip(*(self._of_rows(family, rows) for family in families), strict=True)
+            cells, given = (np.stack(part) for part in counted)
+            labels, weights = self._class_codes[rows], self.held_out.weights[rows]
+            values += held_out_log_likelihoods(cells, given, of_cells, of_given, labels, weights)
         if all(family.own_ess is None for family in families):  # others are not kept, so that their identities change
             self._values[key] = values
         return values
 
-    def _logs_of(self, family: Family, ess: Floats) -> Floats:
-        """Return ln θ for the cells of the held-out rows; shape (sample sizes, rows, classes)."""
-        key = id(family), ess.tobytes()
-        if key in self._logs:
-            return self._logs[key]
-        logs = family.log_cells(ess)[:, family.state[len(self.learned.codes) :]]
-        if logs.size <= MOST_LOGS_KEPT and family.own_ess is None:
-            self._logs[key] = logs
-        return logs
+    def _of_rows(self, family: Family, rows: slice) -> tuple[Floats, Floats]:
+        """Return the weights of the cells of held-out rows and of their parents' states, (rows, classes) each.
+
+        Without parents, the latter are 1.
+        """
+        key = id(family), rows.start
+        if key in self._weights_of:
+            return self._weights_of[key]
+        state = family.state[len(self.learned.codes) :][rows]
+        cells = family.cells[state]
+        if family.given is None or family.parents is None:
+            given = np.ones(cells.shape)
+        else:
+            given = family.given[family.parents[state]]
+        if family.own_ess is None and len(self._class_codes) * self._n_classes <= MOST_KEPT:
+            self._weights_of[key] = cells, given
+        return cells, given
 
 
 class HeldOut:

@@ -309,7 +309,8 @@ class TestChoice:
         self.check(Sample.drawn(seed, 20, weights).table)
 
     @pytest.mark.parametrize(
-        ("seed", "weights"), [(0, "mixed"), *(pytest.param(seed, "ones", marks=pytest.mark.slow) for seed in range(4))]
+        ("seed", "weights"),
+        [(0, "mixed"), *(pytest.param(seed, "ones", marks=pytest.mark.slow) for seed in range(4))],
     )
     @pytest.mark.parametrize("exponents", [[0.0, 1.0], []])
     def test_may_be_learned_relevances(self, seed, weights, exponents):

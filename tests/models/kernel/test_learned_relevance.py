@@ -66,9 +66,9 @@ class TestRelevances:
         """Of the formula, between the bounds: no step in a random direction leads to a higher value."""
         sample, ends = Sample.drawn(seed, 40, "mixed"), []
 
-        def patient(*args, options, bounds, **others):
-            found = minimize(*args, options={"maxiter": 1000, "ftol": 1e-14}, bounds=bounds, **others)
-            ends.append((found.x, *np.array(bounds).T))
+        def patient(*args, **others):
+            found = minimize(*args, **{**others, "options": {"maxiter": 1000, "ftol": 1e-14}})
+            ends.append((found.x, *np.array(others["bounds"]).T))
             return found
 
         monkeypatch.setattr(learned_relevance, "minimize", patient)

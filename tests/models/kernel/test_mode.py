@@ -13,19 +13,19 @@ from anbexact.models.kernel.mode import Objective, mode
 N_ROWS, N_BASIS, N_CLASSES = 30, 6, 3
 
 
-def drawn(seed, dtype=np.float64):
+def drawn(seed, dtype=np.float64, n_classes=N_CLASSES):
     """A basis, weights, biases and a precision."""
     rng = np.random.default_rng(seed)
-    weights = rng.choice([0.0, 0.5, 1.0, 2.0], size=(N_ROWS, N_CLASSES))
+    weights = rng.choice([0.0, 0.5, 1.0, 2.0], size=(N_ROWS, n_classes))
     weights[:, 0] += 0.25
-    return rng.normal(size=(N_ROWS, N_BASIS)).astype(dtype), weights, rng.normal(size=N_CLASSES), 0.3
+    return rng.normal(size=(N_ROWS, N_BASIS)).astype(dtype), weights, rng.normal(size=n_classes), 0.3
 
 
 def posteriors(own, basis, biases):
     """P(class | row) of every row, a list of lists."""
     found = []
     for row in basis:
-        odds = [biases[c] + own[-1, c] + sum(row[i] * own[i, c] for i in range(N_BASIS)) for c in range(N_CLASSES)]
+        odds = [bias + own[-1, c] + sum(row[i] * own[i, c] for i in range(N_BASIS)) for c, bias in enumerate(biases)]
         total = sum(map(exp, odds))
         found.append([exp(value) / total for value in odds])
     return found
@@ -34,15 +34,17 @@ def posteriors(own, basis, biases):
 def value(own, basis, weights, biases, l2):
     """The objective, by the formula."""
     logs = posteriors(own, basis, biases)
-    fit = -sum(weights[t, c] * log(logs[t][c]) for t in range(N_ROWS) for c in range(N_CLASSES))
+    fit = -sum(weights[t, c] * log(logs[t][c]) for t in range(N_ROWS) for c in range(len(biases)))
     return (fit + l2 / 2 * sum(each**2 for each in own.ravel())) / weights.sum()
 
 
 @pytest.mark.parametrize("cached", [1, 10**6])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_value_and_the_gradient_are_those_of_the_formula(seed, cached, monkeypatch):
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 4, 5, 7])
+def test_the_value_and_the_gradient_are_those_of_the_formula(n_classes, cached, monkeypatch):
+    """Also where the mean of the coefficients over the classes is not 0, as at no mode."""
+    seed = n_classes
     monkeypatch.setattr(mode_module, "CACHED", cached)
-    given = drawn(seed)
+    given = drawn(seed, n_classes=n_classes)
     objective = Objective(*given)
     own = np.random.default_rng(seed + 10).normal(size=objective.shape)
     assert objective.value_and_gradient(own)[0] == pytest.approx(value(own, *given), rel=1e-12)
