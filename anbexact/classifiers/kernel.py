@@ -28,8 +28,8 @@ INTERVALS = 64
 """Number of intervals of a column that is cut according to ``discretizer="auto"``."""
 MOST_STATES_TIMES_ROWS, MOST_CLASSES = 5_000_000, 20
 """Number of states of all features, times the number of rows to learn from, and number of classes, beyond which
-relevances are learned only if this is asked for: it would take too long, and with many rare classes, predictions
-would be worse."""
+relevances are learned only if this is asked for, as where no column is cut and there are more distinct rows than are
+learned from. It would take too long, or predictions would be worse."""
 
 
 @parameter_group
@@ -76,7 +76,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
         class. With ``"learned"``, a short search looks for the r_j under which the classes of up to 1,000 rows are
         most probable, given a prior that favours equal ones
         (:func:`~anbexact.models.kernel.learned_relevance.with_learned_relevance`). ``"auto"`` chooses likewise from
-        the exponents 0, 1/2 and 1 and, with up to 20 classes and 5,000 states of all features, learned relevances.
+        the exponents 0, 1/2 and 1. Where columns are cut or there are up to 1,000 distinct rows, with up to 20
+        classes and 5,000 states of all features, it also chooses from learned relevances.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times distinct rows
@@ -146,7 +147,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
         )
         n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
         given = self.rate, self.l2, self.relevance
-        relevances = _relevances(table, n_features)
+        relevances = _relevances(table, n_features, cut=bool(cut_points))
         automatic: tuple[Sequence[Any], ...] = [rate / n_features for rate in RATES], PRECISIONS, relevances
         values = [
             own if _is_auto(value) else [value if value == LEARNED else float(value)]
@@ -186,14 +187,14 @@ class KernelClassifier(KernelParameters, TableClassifier):
         return seconds < own and not self._in_time
 
 
-def _relevances(table: DiscreteTable, n_features: int) -> tuple[float | str, ...]:
+def _relevances(table: DiscreteTable, n_features: int, *, cut: bool) -> tuple[float | str, ...]:
     """Return the relevances to choose from for a table with this number of features of two states or more."""
     if n_features == 1:  # its relevance is 1
         return RELEVANCES[:1]
-    n_states = sum(table.vocabulary.arity(name) for name in table.vocabulary.features)
-    many = n_states * min(len(table.weights), ROWS_TO_LEARN) > MOST_STATES_TIMES_ROWS
-    many = many or len(table.vocabulary.classes) > MOST_CLASSES
-    return tuple(value for value in RELEVANCES if value != LEARNED) if many else RELEVANCES
+    n_rows, n_states = len(table.weights), sum(table.vocabulary.arity(name) for name in table.vocabulary.features)
+    many = n_states * min(n_rows, ROWS_TO_LEARN) > MOST_STATES_TIMES_ROWS
+    learned = (cut or n_rows <= ROWS_TO_LEARN) and not many and len(table.vocabulary.classes) <= MOST_CLASSES
+    return tuple(value for value in RELEVANCES if learned or value != LEARNED)
 
 
 def _is_auto(value: object) -> bool:

@@ -13,13 +13,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
 import anbexact
+import anbexact.classifiers.kernel as kernel_module
 import anbexact.models.kernel.fit as fit_module
 from anbexact import NaiveBayesClassifier
 from anbexact.adapters import to_logit
 from anbexact.classifiers import KernelClassifier
 from anbexact.classifiers.discrete import FitRows
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES
+from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, learn_kernel
 
 
 def rows(seed=0, n=60):
@@ -107,6 +108,40 @@ class TestParameters:
     def test_relevances_of_a_single_feature_are_not_learned(self):
         X, y = rows()
         assert KernelClassifier().fit(X[["x"]], y).relevance_ == 0.0
+
+    @pytest.mark.parametrize("limit", ["MOST_STATES_TIMES_ROWS", "MOST_CLASSES"])
+    def test_relevances_of_large_tables_are_learned_only_on_request(self, limit, monkeypatch):
+        tried = []
+
+        def noted(table, cut_points, values, *others):
+            tried.append(list(values[2]))
+            return learn_kernel(table, cut_points, values, *others)
+
+        monkeypatch.setattr(kernel_module, "learn_kernel", noted)
+        X, y = rows(n=40)
+        KernelClassifier().fit(X, y)
+        monkeypatch.setattr(kernel_module, limit, 2)  # there are three classes, and many more states times rows
+        KernelClassifier().fit(X, y)
+        KernelClassifier(relevance="learned").fit(X, y)
+        assert tried == [list(RELEVANCES), [0.0, 0.5, 1.0], ["learned"]]
+
+    @pytest.mark.parametrize(("cut", "most", "tried"), [(True, 1, True), (False, 1, False), (False, 10**6, True)])
+    def test_relevances_of_columns_that_are_not_cut_are_learned_from_all_rows_or_on_request(
+        self, cut, most, tried, monkeypatch
+    ):
+        values = []
+
+        def noted(table, cut_points, given, *others):
+            values.append(list(given[2]))
+            return learn_kernel(table, cut_points, given, *others)
+
+        monkeypatch.setattr(kernel_module, "learn_kernel", noted)
+        monkeypatch.setattr(kernel_module, "ROWS_TO_LEARN", most)
+        X, y = rows(n=200)
+        X = X if cut else X[["name", "count"]]
+        fixed(relevance="auto").fit(X, y)
+        fixed(relevance="learned").fit(X, y)
+        assert values == [[0.0, 0.5, 1.0, *["learned"] * tried], ["learned"]]
 
     def test_sixty_four_intervals_unless_others_are_asked_for(self):
         X, y = rows(n=300)

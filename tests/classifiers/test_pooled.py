@@ -237,7 +237,7 @@ class TestFit:
         assert "kernel" not in names(5, 2, 100_001)  # it would have few points
         assert "kernel" in names(5, 20, 50_000)
         assert "kernel" not in names(5, 20, 50_001)  # it would take too long
-        points = {1_999: 1_000, 2_000: 2_000, 3_999: 2_000, 4_000: 1_000, 14_999: 1_000, 15_000: 2_000}
+        points = {1_999: 1_000, 2_000: 2_200, 3_999: 2_200, 4_000: 1_000, 14_999: 1_000, 15_000: 2_200}
         for n_rows, expected in points.items():
             for cut in (True, False):
                 members = automatic_members(5, 3, n_rows, {}, cut=cut)

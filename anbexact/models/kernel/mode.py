@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 
-STATIONARY = 1e-6
+STATIONARY = 1e-7
 """Decrease of the objective in an iteration at which a fit ends, in nats per unit of weight; relative to the
 objective where this is above 1."""
 FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 60}
