@@ -484,7 +484,8 @@ class TestPredict:
         assert head == binary.get(name, head)
         assert head.startswith(b"[{") == (name == "o.json")
         assert head.startswith(b"{") == (name == "o.jsonl")
-        assert (b"\t" in Path(name).read_bytes().splitlines()[0]) == (name == "o.tsv")
+        if name not in binary:  # the time of day in a workbook can be a tab
+            assert (b"\t" in Path(name).read_bytes().splitlines()[0]) == (name == "o.tsv")
         got = read(name, ["code"])
         assert got["predicted"].tolist() == predicted
         assert got["code"].tolist() == frame["code"].tolist()
