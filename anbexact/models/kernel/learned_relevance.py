@@ -110,8 +110,8 @@ def with_learned_relevance(
 ) -> tuple[StateDistances, ...]:
     """Return distances with learned relevances, whose mean over the features with two states or more is 1.
 
-    They are 1 if all rows have the same class shares, or if no time is left. If the deadline passes meanwhile, they
-    are the best found by then.
+    They are those after at most `MOST_ITERATIONS` iterations of L-BFGS from equal rates; 1 if all rows have the same
+    class shares, or if no time is left; and the best found by then if the deadline passes meanwhile.
 
     Parameters
     ----------

@@ -233,7 +233,7 @@ class HeldOutRows:
         self._class_codes = held_out.column(class_name).astype(np.int64)
         self._n_classes = held_out.vocabulary.arity(class_name)
         self._families: dict[Any, Family] = {}
-        self._weights_of: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self._weights_of: dict[tuple[int, int, int], tuple[Floats, Floats]] = {}
         self._values: dict[Any, Floats] = {}
 
     def families(self, structure: Structure) -> list[Family]:
@@ -269,7 +269,7 @@ class HeldOutRows:
 
         Without parents, the latter are 1.
         """
-        key = id(family), rows.start
+        key = id(family), rows.start, rows.stop
         if key in self._weights_of:
             return self._weights_of[key]
         state = family.state[len(self.learned.codes) :][rows]

@@ -33,6 +33,7 @@ from anbexact.classifiers.choosing.sample_size import Learner, Search, learn_str
 from anbexact.datasets import load_dataset
 from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters import smoothing
 from anbexact.models.parameters.counts import count_families
 from anbexact.models.parameters.smoothing import (
     HeldOut,
@@ -163,6 +164,20 @@ class TestHeldOut:
                 own = found.with_class_ess(0.5).log_likelihoods(sizes)
                 np.testing.assert_array_equal(own, alone.with_class_ess(0.5).log_likelihoods(sizes))
                 assert (own != found.log_likelihoods(sizes)).any()
+
+    def test_rows_are_predicted_in_parts_that_depend_on_the_number_of_families(self, monkeypatch):
+        table = random_problem(0, 4, n_rows=60).table
+        ((rows, others), *_), sizes = split_table(table, 3), np.array([0.3, 1.0, 20.0])
+        bayes = learn_naive_bayes(rows)
+        fewer = [
+            replace(bayes, parents={name: () if name in alone else of for name, of in bayes.parents.items()})
+            for alone in (bayes.features[:1], bayes.features[:3], ())
+        ]
+        whole = [HeldOut(rows, others, structure).log_likelihoods(sizes) for structure in fewer]
+        monkeypatch.setattr(smoothing, "MOST_AT_ONCE", 8 * table.vocabulary.arity(table.vocabulary.class_name))
+        together = HeldOutFolds([(rows, others)])
+        for structure, expected in zip(fewer, whole, strict=True):
+            np.testing.assert_allclose(together(rows, others, structure).log_likelihoods(sizes), expected)
 
     @given(problems_with_graphs(), st.data())
     @examples(60)
