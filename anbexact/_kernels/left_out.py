@@ -1,52 +1,76 @@
-"""The conditional log likelihood of rows, each predicted by tables in which its own counts are lowered."""
+"""The conditional log likelihood of rows that are predicted from the counts of others, for several models at once."""
 
 from math import exp, log
 
 import numpy as np
 
-from anbexact._kernels.jit import kernel
+from anbexact._kernels.jit import inner, kernel, vectorised
 
+BLOCK = 64
+"""Number of rows that are predicted at once."""
 AT_ONCE = 4
-"""Number of ratios that are multiplied before a logarithm is taken, so that no product is too large or too small."""
+"""Number of factors that are multiplied before products are divided by the largest, so that none is out of range."""
+LEAST_SHARE = 1e-280
+"""Share of a class below which logarithms are added up instead of products: its digits would be lost."""
 
 
-@kernel
-def left_out_log_likelihood(states, class_codes, weights, logs, lowered):
-    """Return ``Σ_t w_t [z_tc - ln Σ_c' exp z_tc']``, c the class of row t; nats, total.
+@vectorised
+def _add_block(cells, given, of_cells, of_given, class_codes, weights, totals):
+    """Add the conditional log likelihood of a block of rows to the totals of all models.
 
-    ``z_tc'`` is the sum over the families of the log of the row's cell: from ``lowered`` for its own class, from
-    ``logs`` for the others.
-
-    Parameters
-    ----------
-    states : (rows, families) int64
-        The joint state of the row in every family, numbered consecutively over all families.
-    class_codes : (rows,) int64
-        The class of the row.
-    weights : (rows,) float64
-    logs, lowered : (states, classes) float64
-        The log of every cell, and its value for a row of the cell when the row itself is left out.
+    ``cells`` and ``given`` have shape (families, classes, `BLOCK`); rows without a weight do not count. See
+    :func:`held_out_log_likelihoods`.
     """
-    n_rows, n_families = states.shape
-    n_classes = logs.shape[1]
-    joint = np.empty(n_classes)
-    total = 0.0
-    for t in range(n_rows):
-        own = 0.0
-        joint[:] = 0.0
-        code = class_codes[t]
-        for f in range(n_families):
-            state = states[t, f]
-            own += lowered[state, code]
+    n_families, n_classes = cells.shape[:2]
+    above, below = np.empty(BLOCK), np.empty(BLOCK)
+    joint = np.empty((n_classes, BLOCK))
+    for m in range(len(totals)):
+        joint[:] = 1.0
+        for first in range(0, n_families, AT_ONCE):
             for c in range(n_classes):
-                joint[c] += logs[state, c]
-        joint[code] = own
-        largest = joint.max()
-        below = 0.0
+                above[:] = 1.0
+                below[:] = 1.0
+                for f in range(first, min(first + AT_ONCE, n_families)):
+                    of_cell, of_configuration = of_cells[f, m], of_given[f, m]
+                    for t in range(BLOCK):
+                        above[t] *= cells[f, c, t] + of_cell
+                        below[t] *= given[f, c, t] + of_configuration
+                for t in range(BLOCK):
+                    joint[c, t] *= above[t] / below[t]
+            above[:] = 0.0
+            for c in range(n_classes):
+                for t in range(BLOCK):
+                    above[t] = max(above[t], joint[c, t])
+            for c in range(n_classes):
+                for t in range(BLOCK):
+                    joint[c, t] /= above[t]
+        below[:] = 0.0
         for c in range(n_classes):
-            below += exp(joint[c] - largest)
-        total += weights[t] * (own - largest - log(below))
-    return total
+            for t in range(BLOCK):
+                below[t] += joint[c, t]
+        total = 0.0
+        for t in range(len(weights)):
+            own = joint[class_codes[t], t]
+            if own > LEAST_SHARE:
+                total += weights[t] * log(own / below[t])
+            else:
+                total += weights[t] * _by_logs(cells, given, of_cells, of_given, m, class_codes[t], t)
+        totals[m] += total
+
+
+@inner
+def _by_logs(cells, given, of_cells, of_given, m, code, t):
+    """Return the conditional log likelihood of a row of a block for one model, from sums of logarithms."""
+    n_families, n_classes = cells.shape[:2]
+    logs = np.zeros(n_classes)
+    for c in range(n_classes):
+        for f in range(n_families):
+            logs[c] += log(cells[f, c, t] + of_cells[f, m]) - log(given[f, c, t] + of_given[f, m])
+    highest = logs.max()
+    mass = 0.0
+    for c in range(n_classes):
+        mass += exp(logs[c] - highest)
+    return logs[code] - highest - log(mass)
 
 
 @kernel
@@ -66,31 +90,66 @@ def held_out_log_likelihoods(cells, given, of_cells, of_given, class_codes, weig
         The class of every row, and its weight.
     """
     n_families, n_rows, n_classes = cells.shape
+    of_block, given_block = np.ones((n_families, n_classes, BLOCK)), np.ones((n_families, n_classes, BLOCK))
     totals = np.zeros(of_cells.shape[1])
-    joint = np.empty(n_classes)
-    for m in range(len(totals)):
-        total = 0.0
-        for t in range(n_rows):
-            for c in range(n_classes):
-                value, ratio = 0.0, 1.0
-                for f in range(n_families):
-                    ratio *= (cells[f, t, c] + of_cells[f, m]) / (given[f, t, c] + of_given[f, m])
-                    if f % AT_ONCE == AT_ONCE - 1:
-                        value += log(ratio)
-                        ratio = 1.0
-                joint[c] = value + log(ratio)
-            highest = joint.max()
-            mass = 0.0
-            for c in range(n_classes):
-                mass += exp(joint[c] - highest)
-            total += weights[t] * (joint[class_codes[t]] - highest - log(mass))
-        totals[m] = total
+    for first in range(0, n_rows, BLOCK):
+        last = min(first + BLOCK, n_rows)
+        for f in range(n_families):
+            for t in range(first, last):
+                for c in range(n_classes):
+                    of_block[f, c, t - first] = cells[f, t, c]
+                    given_block[f, c, t - first] = given[f, t, c]
+        block = class_codes[first:last], weights[first:last]
+        _add_block(of_block, given_block, of_cells, of_given, *block, totals)
+    return totals
+
+
+@kernel
+def left_out_log_likelihoods(states, cells, given, conditional, of_cells, of_given, class_codes, weights):
+    """Return the conditional log likelihood of counted rows, each of which is left out when it is predicted.
+
+    A row that is left out lowers the counts of its own cells by 1, or by all of their weight if that is less.
+
+    Parameters
+    ----------
+    states : (rows, families) int64
+        The joint state of the row in every family, numbered consecutively over all families.
+    cells, given : (states, classes) float64
+        The weight of a joint state with every class, and that of the states of the parents in it.
+    conditional : (families,) bool
+        Whether the family has parents; the others have 1 in ``given``.
+    of_cells, of_given, class_codes, weights
+        See :func:`held_out_log_likelihoods`.
+
+    Returns
+    -------
+    (models,) float64
+        Nats, total.
+    """
+    n_rows, n_families = states.shape
+    n_classes = cells.shape[1]
+    of_block, given_block = np.ones((n_families, n_classes, BLOCK)), np.ones((n_families, n_classes, BLOCK))
+    totals = np.zeros(of_cells.shape[1])
+    for first in range(0, n_rows, BLOCK):
+        last = min(first + BLOCK, n_rows)
+        for f in range(n_families):
+            for t in range(first, last):
+                state, code, place = states[t, f], class_codes[t], t - first
+                for c in range(n_classes):
+                    of_block[f, c, place] = cells[state, c]
+                    given_block[f, c, place] = given[state, c]
+                one = min(cells[state, code], 1.0)
+                of_block[f, code, place] -= one
+                if conditional[f]:
+                    given_block[f, code, place] -= one
+        block = class_codes[first:last], weights[first:last]
+        _add_block(of_block, given_block, of_cells, of_given, *block, totals)
     return totals
 
 
 @kernel
 def class_cells(codes, places, arities, class_codes, n_classes, weights):
-    """Return the joint state of some variables in every row, and the weight of every joint state by class.
+    """Return the joint states of some variables, their weights by class, and the same for all variables but the last.
 
     Observed joint states are numbered from 0 in lexicographic order.
 
@@ -98,14 +157,21 @@ def class_cells(codes, places, arities, class_codes, n_classes, weights):
     ----------
     codes : (rows, variables) int16
     places, arities : (chosen,) int64
-        The columns of the variables, and their numbers of states, of whose product an array is made.
+        The columns of the variables, at least one, and their numbers of states, of whose product an array is made.
     class_codes : (rows,) int64
     n_classes : int
     weights : (rows,) float64
 
     Returns
     -------
-    (rows,) int64, (joint states, classes) float64
+    states : (rows,) int64
+        The joint state of the variables in every row.
+    cells : (joint states, classes) float64
+        The weight of every joint state by class.
+    given : (shorter joint states, classes) float64
+        The same without the last variable.
+    shorter : (joint states,) int64
+        The joint state of the others in every joint state.
     """
     states = np.zeros(len(weights), dtype=np.int64)
     size = 1
@@ -114,16 +180,22 @@ def class_cells(codes, places, arities, class_codes, n_classes, weights):
         size *= arities[k]
         for t in range(len(states)):
             states[t] = states[t] * arities[k] + column[t]
+    last = arities[len(places) - 1]
     numbers = np.zeros(size, dtype=np.int64)
     for state in states:
         numbers[state] = 1
-    found = 0
+    shorter = np.empty(min(size, len(states)), dtype=np.int64)
+    found, n_shorter, before = 0, 0, -1
     for state in range(size):
-        seen = numbers[state]
-        numbers[state] = found
-        found += seen
-    cells = np.zeros((found, n_classes))
+        if numbers[state]:
+            n_shorter += state // last != before
+            before = state // last
+            shorter[found] = n_shorter - 1
+            numbers[state] = found
+            found += 1
+    cells, given = np.zeros((found, n_classes)), np.zeros((n_shorter, n_classes))
     for t in range(len(states)):
         states[t] = numbers[states[t]]
         cells[states[t], class_codes[t]] += weights[t]
-    return states, cells
+        given[shorter[states[t]], class_codes[t]] += weights[t]
+    return states, cells, given, shorter[:found]

@@ -32,13 +32,19 @@ def best_on_log_scale(
 
 
 def best_on_log_grid(
-    values_at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], low: float, high: float, *, points: int
+    values_at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]],
+    low: float,
+    high: float,
+    *,
+    points: int,
+    closer: int = 0,
 ) -> tuple[float, float]:
     """Return the x between ``low`` and ``high`` at which the value is highest, and the highest value found.
 
-    One call computes the values of all ``points``, evenly spaced on a logarithmic scale and including both ends. The
-    x is the top of the parabola, in ln x, through the best point and its neighbours. It is 1 if all points have the
-    same value.
+    One call computes the values of all ``points``, evenly spaced on a logarithmic scale and including both ends. A
+    second call does the same for ``closer`` points between the neighbours of the best one, if there are any. The x is
+    the top of the parabola, in ln x, through the best point and its neighbours. It is 1 if all points have the same
+    value.
     """
     grid = np.geomspace(low, high, points)
     values = values_at(grid)
@@ -46,7 +52,12 @@ def best_on_log_grid(
     highest = float(values[k])
     if highest - float(values.min()) <= 1e-12 * max(1.0, abs(highest)):
         return 1.0, highest
-    if 0 < k < points - 1:
+    if closer:
+        grid = np.geomspace(grid[max(k - 1, 0)], grid[min(k + 1, points - 1)], closer)
+        values = values_at(grid)
+        k = int(values.argmax())
+        highest = float(values[k])
+    if 0 < k < len(grid) - 1:
         below, above = values[k] - values[k - 1], values[k] - values[k + 1]
         step = (below - above) / (2 * (below + above)) if below + above > 0 else 0.0
         return float(grid[k] * (grid[1] / grid[0]) ** step), highest

@@ -150,15 +150,12 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         learn = partial(self._learn_chosen, found.ess, found.threshold)
         plain, _ = self._searches(table)
         search = Search(learn, partial(self._selected_structure, plain.rehearse))
-        if isinstance(self.smoothing, str):
-            smoothing = best_smoothing(table, structure)
-        else:
-            smoothing = ess if self.smoothing is None else float(self.smoothing)
+        given = ess if self.smoothing is None else self.smoothing
+        fixed = None if isinstance(given, str) else float(given)
         if validation is PLAIN and self.parameters == "eap":
-            fixed = not isinstance(self.smoothing, str)
-            smoothing, own = smoothing_compared(table, structure, smoothing, fixed=fixed)
+            smoothing, own = smoothing_compared(table, structure, fixed, fixed=fixed is not None)
             return Learned(structure, ess, smoothing, search, own)
-        return Learned(structure, ess, smoothing, search)
+        return Learned(structure, ess, best_smoothing(table, structure) if fixed is None else fixed, search)
 
     def _selected_structure(
         self, learn: Learn, table: DiscreteTable, score: Score, time_limit: float | None

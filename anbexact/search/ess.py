@@ -38,13 +38,16 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
         for names, sign in (([*parents, name], 1), (list(parents), -1)):
             size = float(np.prod(np.array(table.shape(names), dtype=np.float64)))
             cells.append((size, *np.unique(table.cell_weights(names), return_counts=True), sign))
-    sizes = np.concatenate([np.full(len(weights), size) for size, weights, _, _ in cells])
+    sizes = np.array([size for size, *_ in cells])
     weights = np.concatenate([weights for _, weights, _, _ in cells])
+    lengths = [len(weights) for _, weights, _, _ in cells]
     times = np.concatenate([sign * how_often for _, _, how_often, sign in cells])
+    times_of_sizes = np.array([sign * how_often.sum() for _, _, how_often, sign in cells])
 
     def score(ess: float) -> float:
         parameters = ess / sizes
-        return float((times * (gammaln(parameters + weights) - gammaln(parameters))).sum())
+        of_cells = gammaln(np.repeat(parameters, lengths) + weights)
+        return float(times @ of_cells - times_of_sizes @ gammaln(parameters))
 
     return best_on_log_scale(score, LEAST_ESS, MOST_ESS, first_look=15, precision=1e-3)
 

@@ -16,7 +16,7 @@ from anbexact._runtime.units import counted
 from anbexact._runtime.warn import first_action, warn
 from anbexact.models.logit.refit import Refit
 from anbexact.models.model import Model
-from anbexact.models.parameters.smoothing import LeaveOneOut, second_smoothing
+from anbexact.models.parameters.smoothing import LeaveOneOut, best_left_out_smoothing, second_smoothing
 from anbexact.models.structure import Structure
 from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.folds import split_table
@@ -76,17 +76,20 @@ def warn_if_worse(
 
 
 def smoothing_compared(
-    table: DiscreteTable, structure: Structure, smoothing: float, *, fixed: bool = False
+    table: DiscreteTable, structure: Structure, smoothing: float | None, *, fixed: bool = False
 ) -> tuple[float, float | None]:
     """Return a smoothing, or a larger one if rows are predicted clearly worse than by the class frequencies.
 
-    Each row is predicted from all others. If the class frequencies predict clearly better, a warning
-    says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``. If the larger one is
-    returned, the second value is the equivalent sample size of the table of the class; otherwise, it is None.
+    Each row is predicted from all others. Without a smoothing, it is the one that predicts them best
+    (:func:`~anbexact.models.parameters.smoothing.best_smoothing`). If the class frequencies predict clearly better, a
+    warning says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``. If the larger one
+    is returned, the second value is the equivalent sample size of the table of the class; otherwise, it is None.
     """
+    left_out = LeaveOneOut(table, structure)
+    if smoothing is None:
+        smoothing = best_left_out_smoothing(table, left_out)
     if len(table.weights) < LEAST_ROWS_COMPARED:
         return smoothing, None
-    left_out = LeaveOneOut(table, structure)
     n_classes = table.vocabulary.arity(structure.class_name)
     counts = np.bincount(table.column(structure.class_name), table.weights, n_classes).astype(np.float64)
     usual = smoothed = -left_out.log_likelihood(smoothing) / left_out.weight

@@ -252,9 +252,10 @@ def learn_structure(
         known = None if choice.search != search or rehearsed else found.get(size)
         structure = known or choice.search.learn(table, learner.score(size), seconds_left(deadline))
         if smoothed is None and learner.chooses_smoothing:
-            smoothed = learner.validation.best_smoothing(table, structure)
             if learner.validation.complete:
-                smoothed, class_smoothing = smoothing_compared(table, structure, smoothed)
+                smoothed, class_smoothing = smoothing_compared(table, structure, None)
+            else:
+                smoothed = learner.validation.best_smoothing(table, structure)
     return Learned(structure, size, size if smoothed is None else smoothed, choice.search, class_smoothing)
 
 

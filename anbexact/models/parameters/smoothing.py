@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.left_out import class_cells, held_out_log_likelihoods, left_out_log_likelihood
+from anbexact._kernels.left_out import class_cells, held_out_log_likelihoods, left_out_log_likelihoods
 from anbexact._runtime.arrays import Floats
-from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
+from anbexact._runtime.line_search import best_on_log_grid
 from anbexact.models.structure import Structure
 from anbexact.tables.table import DENSE_CELLS_PER_ROW, DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -21,6 +21,9 @@ from anbexact.tables.vocabulary import Vocabulary
 LEAST_SMOOTHING = 0.1
 """Smallest equivalent sample size that is tried; the largest is the total weight (at least 100), or more if that is
 best."""
+N_SIZES, N_CLOSER = 8, 9
+"""Numbers of equivalent sample sizes that are tried when single rows are left out: over a range, and around the best
+of these."""
 N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
 """Numbers of equivalent sample sizes that are tried on held-out rows: up to the total weight, and above it."""
 BEYOND_REPETITIONS = 30
@@ -56,15 +59,32 @@ class Family:
     arity: int = 0
     own_ess: float | None = None
 
+    @property
+    def of_parents(self) -> Floats:
+        """The weight of the parents' states in every joint state, by class; 1 without parents."""
+        if self.given is None or self.parents is None:
+            return np.ones(self.cells.shape)
+        return self.given[self.parents]
+
     def logs(self, ess: float) -> tuple[Floats, Floats]:
         """Return ln θ for every cell, and its value for a row of that cell when the row itself is left out."""
         prior = (ess if self.own_ess is None else self.own_ess) / self.size
         one = np.minimum(self.cells, 1.0)
         logs, lowered = np.log(self.cells + prior), np.log(self.cells - one + prior)
-        if self.given is not None and self.parents is not None:
-            logs -= np.log(self.given + prior * self.arity)[self.parents]
-            lowered -= np.log(self.given[self.parents] - one + prior * self.arity)
+        if self.given is not None:
+            logs -= np.log(self.of_parents + prior * self.arity)
+            lowered -= np.log(self.of_parents - one + prior * self.arity)
         return logs, lowered
+
+
+def _of_priors(families: Sequence[Family], ess: Floats) -> tuple[Floats, Floats]:
+    """Return what the priors of equivalent sample sizes add to a cell, and to a joint state of the parents.
+
+    Both have shape (families, sizes).
+    """
+    own = np.array([np.nan if family.own_ess is None else family.own_ess for family in families])[:, None]
+    of_cells = np.where(np.isnan(own), ess, own) / np.array([float(family.size) for family in families])[:, None]
+    return of_cells, of_cells * np.array([[family.arity] for family in families])
 
 
 def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
@@ -80,33 +100,35 @@ def _with_class(structure: Structure) -> list[tuple[Hashable, tuple[Hashable, ..
 
 def class_family(table: DiscreteTable, name: Hashable, parents: Sequence[Hashable]) -> Family:
     """Return the family of a variable with its parents, which contains the class of the table."""
-    class_name = table.vocabulary.class_name
-    class_codes = table.column(class_name).astype(np.int64)
-    n_classes, positions = table.vocabulary.arity(class_name), table.vocabulary.positions
-
-    def counted(names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
-        """Return the joint state of every row, and the weights by joint state and class."""
-        shape = table.shape(names)
-        if math.prod(shape) <= DENSE_CELLS_PER_ROW * len(table.codes):
-            places = np.array([positions[other] for other in names], dtype=np.int64)
-            arities = np.array(shape, dtype=np.int64)
-            found: tuple[npt.NDArray[np.int64], Floats] = class_cells(
-                table.codes, places, arities, class_codes, n_classes, table.weights
-            )
-            return found
-        state = table.groups(names)
-        n_states = int(state.max()) + 1
-        flat = np.bincount(state * n_classes + class_codes, table.weights, n_states * n_classes)
-        return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
-
-    size = math.prod(table.shape([name, *parents]))
-    state, cells = counted([other for other in (name, *parents) if other != class_name])
+    vocabulary = table.vocabulary
+    class_name = vocabulary.class_name
+    class_codes, n_classes = table.column(class_name).astype(np.int64), vocabulary.arity(class_name)
+    others = [other for other in (*parents, name) if other != class_name]
+    shape = table.shape(others)
+    if others and math.prod(shape) <= DENSE_CELLS_PER_ROW * len(table.codes):
+        places = np.array([vocabulary.positions[other] for other in others], dtype=np.int64)
+        arities = np.array(shape, dtype=np.int64)
+        found = class_cells(table.codes, places, arities, class_codes, n_classes, table.weights)
+        state, cells, given, of_state = found
+    else:
+        state, cells = _class_weights(table, others, class_codes)
+        of_row, given = _class_weights(table, others[:-1], class_codes)
+        of_state = np.empty(len(cells), dtype=np.int64)
+        of_state[state] = of_row
+    size = math.prod(shape) * n_classes
     if name == class_name:
         return Family(state, cells, size)
-    of_row, given = counted([other for other in parents if other != class_name])
-    of_state = np.empty(len(cells), dtype=np.int64)
-    of_state[state] = of_row
-    return Family(state, cells, size, given, of_state, table.vocabulary.arity(name))
+    return Family(state, cells, size, given, of_state, vocabulary.arity(name))
+
+
+def _class_weights(
+    table: DiscreteTable, names: Sequence[Hashable], class_codes: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return the joint state of some variables in every row, and the weights by joint state and class."""
+    state, n_classes = table.groups(names), table.vocabulary.arity(table.vocabulary.class_name)
+    n_states = int(state.max()) + 1
+    flat = np.bincount(state * n_classes + class_codes, table.weights, n_states * n_classes)
+    return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
 
 
 class LeaveOneOut:
@@ -141,6 +163,8 @@ class LeaveOneOut:
         firsts = np.cumsum([0, *(len(family.cells) for family in self._families)])
         numbered = [family.state[chosen] + first for family, first in zip(self._families, firsts, strict=False)]
         self._states = np.stack(numbered, axis=1)
+        self._cells = np.concatenate([family.cells for family in self._families])
+        self._given = np.concatenate([family.of_parents for family in self._families])
 
     def with_class_ess(self, ess: float) -> LeaveOneOut:
         """Return the same with an equivalent sample size of its own for the table of the class."""
@@ -148,11 +172,22 @@ class LeaveOneOut:
         other._families = _with_class_ess(self._families, ess)
         return other
 
+    def log_likelihoods(self, ess: Floats) -> Floats:
+        """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
+        conditional = np.array([family.given is not None for family in self._families])
+        of_priors = _of_priors(self._families, ess)
+        found: Floats = left_out_log_likelihoods(
+            self._states, self._cells, self._given, conditional, *of_priors, self._class_codes, self._weights
+        )
+        return found
+
     def log_likelihood(self, ess: float) -> float:
-        """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
-        logs, lowered = zip(*(family.logs(ess) for family in self._families), strict=True)
-        tables = np.concatenate(logs), np.concatenate(lowered)
-        return float(left_out_log_likelihood(self._states, self._class_codes, self._weights, *tables))
+        """Return the conditional log likelihood for tables of one equivalent sample size; nats, total."""
+        return float(self.log_likelihoods(np.array([ess]))[0])
+
+    def best(self, low: float, high: float) -> tuple[float, float]:
+        """Return the best equivalent sample size in a range, and the highest conditional log likelihood found."""
+        return best_on_log_grid(self.log_likelihoods, low, high, points=N_SIZES, closer=N_CLOSER)
 
 
 def _with_class_ess(families: Sequence[Family], ess: float) -> list[Family]:
@@ -176,16 +211,21 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     The search is on a logarithmic scale from 0.1 to the total weight W (at least 100); the result is 1 if the value
     makes no difference. If the best is W, the search continues up to n W, for n features with two or more states: if
     features repeat each other, the network counts the same evidence up to n times, and only tables with that much
-    smoothing weaken it again. The structure does not change. About 14 values are tried, each at the cost of
-    predicting all training rows.
+    smoothing weaken it again. The structure does not change. Seventeen values are tried: eight over the whole range,
+    and nine around the best of these.
     """
-    value, most = LeaveOneOut(table, structure).log_likelihood, most_smoothing(table)
-    best = best_on_log_scale(value, LEAST_SMOOTHING, most, first_look=8, precision=0.05)
+    return best_left_out_smoothing(table, LeaveOneOut(table, structure))
+
+
+def best_left_out_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> float:
+    """Return the result of :func:`best_smoothing`, given the object that predicts the rows of the table."""
+    most = most_smoothing(table)
+    best, value = left_out.best(LEAST_SMOOTHING, most)
     n_features = most_repetitions(table.vocabulary)
-    if best < most * (1 - 1e-9) or n_features < 2:
+    if best < most or n_features < 2:
         return best
-    further = best_on_log_scale(value, most, most * n_features, first_look=8, precision=0.05)
-    return further if value(further) > value(best) else best
+    further, value_further = left_out.best(most, most * n_features)
+    return further if value_further > value else best
 
 
 def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float, float | None, float]:
@@ -205,11 +245,9 @@ def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float
     """
     found = []
     for own, factor in ((None, BEYOND_REPETITIONS), (CLASS_SMOOTHING, TO_FREQUENCIES)):
-        value = (left_out if own is None else left_out.with_class_ess(own)).log_likelihood
-        most = most_smoothing(table)
-        top = most * max(most_repetitions(table.vocabulary), 1) * factor
-        best = best_on_log_scale(value, most, top, first_look=8, precision=0.05)
-        found.append((best, own, value(best)))
+        rows, most = left_out if own is None else left_out.with_class_ess(own), most_smoothing(table)
+        best, _ = rows.best(most, most * max(most_repetitions(table.vocabulary), 1) * factor)
+        found.append((best, own, rows.log_likelihood(best)))
     return max(found, key=lambda tried: tried[2])
 
 
@@ -249,9 +287,7 @@ class HeldOutRows:
         key = *map(id, families), ess.tobytes()
         if key in self._values:
             return self._values[key]
-        own = np.array([np.nan if family.own_ess is None else family.own_ess for family in families])[:, None]
-        of_cells = np.where(np.isnan(own), ess, own) / np.array([float(family.size) for family in families])[:, None]
-        of_given = of_cells * np.array([[family.arity] for family in families])
+        of_cells, of_given = _of_priors(families, ess)
         values, n_rows = np.zeros(len(ess)), len(self._class_codes)
         at_once = max(1, MOST_AT_ONCE // (len(families) * self._n_classes))
         for start in range(0, n_rows, at_once):
@@ -274,10 +310,7 @@ class HeldOutRows:
             return self._weights_of[key]
         state = family.state[len(self.learned.codes) :][rows]
         cells = family.cells[state]
-        if family.given is None or family.parents is None:
-            given = np.ones(cells.shape)
-        else:
-            given = family.given[family.parents[state]]
+        given = np.ones(cells.shape) if family.parents is None else family.given[family.parents[state]]
         if family.own_ess is None and len(self._class_codes) * self._n_classes <= MOST_KEPT:
             self._weights_of[key] = cells, given
         return cells, given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import comb, log, prod
+from math import comb, isqrt, log, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from anbexact.tables.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22
 """Maximum number of tabulated cell values of whole weights (32 MB), in addition to the few that are required."""
+LEAST_TABULATED, CELLS_PER_GAMMA = 1024, 10
+"""Whole weights are tabulated up to the first, and further while that costs less than ln Γ of the heavier cells: the
+second is how many tabulated values cost as much as one such logarithm."""
 DENSE_SLOTS, MOST_DENSE = 32, 5
 """Maximum number of joint states of the lowest features, which the walk omits, and of these features."""
 SETS_TIMES_ROWS = 27
@@ -146,13 +149,15 @@ def entropy_order(table: DiscreteTable, features: Sequence[Hashable]) -> tuple[H
 def _table_shape(table: DiscreteTable) -> tuple[int, int]:
     """Return the number of distinct parent-configuration counts q, and how many whole weights are tabulated for each.
 
-    Weights are tabulated as far as they occur and memory allows, or not at all if memory does not allow small ones.
+    Weights are tabulated as far as they occur, memory allows, and it pays: a set has at most W / w cells heavier than
+    w, for a total weight W. None are tabulated if memory does not allow small ones.
     """
     arities = table.shape(table.vocabulary.features)
     distinct = prod(arities.count(arity) + 1 for arity in set(arities))
     whole = np.array_equal(table.weights, np.rint(table.weights))
     heaviest = int(min(table.weight_sum, 1e9)) if whole else 0
-    most = TABLE_CELLS // distinct
+    worthwhile = isqrt(CELLS_PER_GAMMA * (heaviest << min(len(arities), 40)) // distinct)
+    most = min(TABLE_CELLS // distinct, max(LEAST_TABULATED, worthwhile))
     return distinct, 0 if most < HISTOGRAM else max(HISTOGRAM, min(heaviest, most))
 
 
