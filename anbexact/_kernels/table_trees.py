@@ -72,17 +72,17 @@ def _n_children(nodes, v, arities):
 
 
 @kernel
-def best_splits(codes, weights, arities, prior):
+def best_splits(codes, weights, arities, priors):
     """Return the split, state and kind of the tree of highest score of every box, -1 if it is a single leaf.
 
-    Dynamic programming over all boxes. The number of a box has a bit for every state of every parent, the lowest for
-    the first state of the last parent. Both parts of a split must have rows.
+    The result has the shape (priors, boxes, 3). Dynamic programming over all boxes. The number of a box has a bit for every
+    state of every parent, the lowest for the first state of the last parent. Both parts of a split must have rows.
     """
     width, r = len(arities), arities[0]
     strides = _strides(arities)
     n_boxes = strides[1] << arities[1]
-    counts, totals, values = np.zeros((n_boxes, r)), np.zeros(n_boxes), np.zeros(n_boxes)
-    chosen = np.full((n_boxes, 3), -1, np.int64)
+    counts, totals = np.zeros((n_boxes, r)), np.zeros(n_boxes)
+    values, chosen = np.zeros((n_boxes, len(priors))), np.full((len(priors), n_boxes, 3), -1, np.int64)
     for i in range(len(codes)):
         number = 0
         for p in range(1, width):
@@ -115,9 +115,11 @@ def best_splits(codes, weights, arities, prior):
         occurring = 0
         for k in range(r):
             occurring += counts[number, k] > 0.0
-        best = _log_marginal(counts[number], totals[number])
+        best, log_ways = values[number], math.log(2.0 * max(options, 1))
+        best[:] = _log_marginal(counts[number], totals[number])
         if options > 0:
-            best -= prior * math.log(2.0)
+            for j in range(len(priors)):
+                best[j] -= priors[j] * math.log(2.0)
         for p in range(1, width if occurring > 1 else 0):
             for s in range(arities[p]):
                 bit = np.int64(1) << s
@@ -132,11 +134,11 @@ def best_splits(codes, weights, arities, prior):
                     one, other = number - part * strides[p], number - (inside[p] - part) * strides[p]
                     if totals[one] <= 0.0 or totals[other] <= 0.0:
                         continue
-                    value = values[one] + values[other] - prior * math.log(2.0 * options)
-                    if _exceeds(value, best):
-                        best = value
-                        chosen[number, 0], chosen[number, 1], chosen[number, 2] = p, s, kind
-        values[number] = best
+                    for j in range(len(priors)):
+                        value = values[one, j] + values[other, j] - priors[j] * log_ways
+                        if _exceeds(value, best[j]):
+                            best[j] = value
+                            chosen[j, number, 0], chosen[j, number, 1], chosen[j, number, 2] = p, s, kind
     return chosen
 
 
@@ -376,3 +378,47 @@ def leaves_of_all(nodes, arities):
             codes[p] = 0
             p -= 1
     return found
+
+
+@kernel
+def trees_log_likelihood(nodes, starts, arities, of_class, counts, settings, leaves, states, class_codes, weights):
+    """Return the conditional log likelihood of rows under one tree for every family, in nats, total.
+
+    Parameters
+    ----------
+    nodes : (nodes, 5) int64
+        The nodes of all trees, one tree after the other.
+    starts : (families + 1,) int64
+        Where the nodes of every tree start.
+    arities : (families, 1 + most parents) int64
+        Numbers of states of the variable and its parents.
+    of_class : (families,) int64
+        See :func:`shrunk_distributions`.
+    counts : (nodes, most states) float64
+        The weights of the nodes by state of the variable.
+    settings : (3,) float64
+        The strengths and the exponent; see :func:`shrunk_distributions`.
+    leaves, states : (rows, classes, families) int32, int16
+        The leaf and the state of the variable, in every family, of a row with every class.
+    class_codes, weights : (rows,) int64, float64
+    """
+    n_rows, n_classes, n_families = leaves.shape
+    logs = np.zeros(counts.shape)
+    for f in range(n_families):
+        first, last, r = starts[f], starts[f + 1], arities[f, 0]
+        found = shrunk_distributions(
+            nodes[first:last], counts[first:last, :r], arities[f], of_class[f], settings[:2], settings[2]
+        )
+        logs[first:last, :r] = np.log(found)
+    joint = np.empty(n_classes)
+    total = 0.0
+    for t in range(n_rows):
+        for c in range(n_classes):
+            joint[c] = 0.0
+            for f in range(n_families):
+                joint[c] += logs[starts[f] + leaves[t, c, f], states[t, c, f]]
+        highest, mass = joint.max(), 0.0
+        for c in range(n_classes):
+            mass += math.exp(joint[c] - highest)
+        total += weights[t] * (joint[class_codes[t]] - highest - math.log(mass))
+    return total

@@ -69,9 +69,22 @@ def test_members_that_extend_others_come_after_them(members, cut):
         assert all(extended[n_others:])
         for place, some in enumerate(extended):
             assert some <= set(names[:place])
-        assert any({"TAN smooth"} == some for some in extended) == (cut and "ANB smooth" in names)
+        assert any({"TAN smooth"} == some for some in extended) == (("ANB smooth" if cut else "TAN refitted") in names)
         tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
         assert bool(tree) == (cut and members is automatic_members)
+
+
+def test_refits_extend_smooth_members_unless_rows_are_few():
+    def extended(n_features, n_rows):
+        found = automatic_members(n_features, 2, n_rows, {}, cut=False)
+        return {member.name: member.extends for member in found if member.extends}
+
+    networks = ("TAN", "kDB", "ANB")
+    refits = {f"{name} refitted": (f"{name} smooth",) for name in networks}
+    trees = {"kDB trees, 5 parents": ("kDB hierarchical, 5 parents",)}
+    assert extended(5, 100) == extended(5, 5_000) == refits | trees
+    assert extended(5, 99) == {}
+    assert extended(300, 100) == trees  # there are no smooth interactions
 
 
 @pytest.mark.parametrize("cut", [True, False])

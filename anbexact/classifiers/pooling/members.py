@@ -21,9 +21,9 @@ from anbexact.tables.cuts.rules import equal_frequency
 
 AUTO = "auto"
 """The value of a parameter that is chosen from the rows."""
-NB_SMOOTH, TAN_SMOOTH, KERNEL = "NB smooth", "TAN smooth", "kernel"
-"""The names of three members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, and
-with interactions of all orders."""
+NB_SMOOTH, TAN_SMOOTH, KERNEL, FIVE_PARENTS = "NB smooth", "TAN smooth", "kernel", "kDB hierarchical, 5 parents"
+"""The names of four members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, with
+interactions of all orders, and with five parents."""
 MANY_FEATURES, MOST_SETS_TIMES_ROWS = 22, 5 * 10**9
 """Number of features, and number of their subsets times the number of rows, beyond which no automatic member searches
 its structure exactly, because it would take too long."""
@@ -44,13 +44,15 @@ below which the strengths of all these members are chosen by cross-validation.""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
+ROWS_FOR_RACES = 100
+"""Number of rows from which on refits are left out where a smooth member is far behind: with fewer, that is chance."""
 ROWS_FOR_KERNEL, FEWER_ROWS_FOR_KERNEL = 100, 50
 """Numbers of rows from which on kernel logistic regression is a member: where columns are cut, and where none is.
 Interactions of all orders need rows."""
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
-POINTS, MORE_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_200, range(2_000, 4_000), 15_000
+POINTS, MORE_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_400, range(2_000, 4_000), 15_000
 """Maximum numbers of its points: usually, and either with a number of rows in this range or from the last number on.
 In between, more points hardly change the predictions, but a fit takes up to two thirds more time."""
 
@@ -88,6 +90,7 @@ def automatic_members(
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also
     refitted without smooth shapes, and as they are learned; and, with enough rows, kDB with four and five parents.
+    Refits extend the smooth members of the same networks, and tables as trees extend hierarchical ones.
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
     features, or many features and many rows. Kernel logistic regression is added if there are enough rows, but not
     too many, and rows times classes are not too many either.
@@ -117,6 +120,7 @@ def automatic_members(
         and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
+        races=n_rows >= ROWS_FOR_RACES,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
     )
     if cut:
@@ -125,7 +129,10 @@ def automatic_members(
 
 
 class _Kinds(NamedTuple):
-    """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on."""
+    """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
+
+    ``races`` is whether refits are left out where smooth shapes of the same network are far behind.
+    """
 
     exact: bool
     smooth: bool
@@ -133,6 +140,7 @@ class _Kinds(NamedTuple):
     kernel: bool
     points: int
     hierarchical: bool
+    races: bool
     four_parents: bool
 
 
@@ -242,15 +250,19 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
     if kinds.smooth:
         members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
-    members += [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
     if kinds.four_parents:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
     if kinds.hierarchical:
-        for name, rule in (("hierarchical", "hierarchical"), ("trees", "tree")):
-            members.append(Member(f"kDB {name}, 5 parents", KDBClassifier(k=5, parameters=rule, **given)))
+        members.append(Member(FIVE_PARENTS, KDBClassifier(k=5, parameters="hierarchical", **given)))
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(points=kinds.points, **given)))
+    for name, network in networks.items():
+        extends = (f"{name} smooth",) if kinds.races and kinds.smooth else ()
+        members.append(Member(f"{name} refitted", RefittedClassifier(network), extends=extends))
+    if kinds.hierarchical:
+        trees = KDBClassifier(k=5, parameters="tree", **given)
+        members.append(Member("kDB trees, 5 parents", trees, extends=(FIVE_PARENTS,)))
     return members
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.table_trees import leaves_of
-from anbexact._runtime.arrays import Floats
+from anbexact._kernels.table_trees import leaves_of, trees_log_likelihood
 from anbexact.models.parameters.counts import count_families
 from anbexact.models.parameters.trees import GrowingTrees, TableTree, TreeSettings
 from anbexact.models.structure import Structure
@@ -27,6 +27,8 @@ MOST_ROUNDS = 3
 MOST_CELLS = 2_000_000
 """Maximum number of held-out rows times classes times families, over all folds of a split; of more rows, evenly
 spaced ones are predicted."""
+_Kind = tuple[bool, float]
+"""Whether there is a tree for every class, and the prior of trees."""
 
 
 class HeldOutTrees:
@@ -54,29 +56,43 @@ class HeldOutTrees:
         predicted = max(1, min(n_rows, most_cells // (arity * max(1, len(families)))))
         rows = np.unique(np.linspace(0, n_rows - 1, predicted).astype(np.int64))
         self._weights = held_out.weights[rows]
-        self._classes = held_out.column(class_name)[rows].astype(np.int64)
-        self._shape = len(rows), arity
+        self._class_codes = held_out.column(class_name)[rows].astype(np.int64)
         codes = {name: np.repeat(held_out.column(name)[rows], arity) for name in held_out.vocabulary.names}
         codes[class_name] = np.tile(np.arange(arity), len(rows)).astype(np.int16)  # every row with every class
-        self._states = [codes[family.name] for family in families]
-        self._trees: dict[tuple[bool, float], list[tuple[TableTree, npt.NDArray[np.int32]]]] = {
-            kind: [] for kind in product((True, False), GRID["prior"])
-        }
+        shape = len(rows), arity, len(families)
+        self._states = np.stack([codes[family.name] for family in families], axis=1).reshape(shape)
+        trees: dict[_Kind, list[TableTree]] = {kind: [] for kind in product((True, False), GRID["prior"])}
+        leaves: dict[_Kind, list[npt.NDArray[np.int32]]] = {kind: [] for kind in trees}
         for family in families:
             asked = np.stack([codes[name] for name in family.variables], axis=1).astype(np.int64)
-            growing = GrowingTrees(family, class_name)
-            for kind, trees in self._trees.items():
+            growing = GrowingTrees(family, class_name, GRID["prior"])
+            for kind in trees:
                 tree = growing.tree(*kind)
-                trees.append((tree, leaves_of(asked, tree.nodes).astype(np.int32)))
+                trees[kind].append(tree)
+                leaves[kind].append(leaves_of(asked, tree.nodes).astype(np.int32))
+        self._trees = {
+            kind: (*_together(of_kind), np.stack(leaves[kind], axis=1).reshape(shape))
+            for kind, of_kind in trees.items()
+        }
 
     def log_likelihood(self, settings: TreeSettings) -> float:
         """Return Σ_t w_t ln P(c_t | x_t), total in nats; ``settings.prior`` is one of `GRID`."""
-        logs = np.zeros(self._shape)
-        trees = self._trees[settings.class_first, settings.prior]
-        for (tree, leaves), states in zip(trees, self._states, strict=True):
-            logs += np.log(tree.distributions(settings))[leaves, states].reshape(self._shape)
-        posterior: Floats = logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
-        return float(self._weights @ posterior[np.arange(len(self._classes)), self._classes])
+        *trees, leaves = self._trees[settings.class_first, settings.prior]
+        numbers = np.array([settings.class_strength, settings.strength, settings.exponent])
+        rows = leaves, self._states, self._class_codes, self._weights
+        return float(trees_log_likelihood(*trees, numbers, *rows))
+
+
+def _together(trees: Sequence[TableTree]) -> tuple[npt.NDArray[Any], ...]:
+    """Return trees as the first arguments of :func:`trees_log_likelihood`."""
+    starts = np.cumsum([0, *(len(tree.nodes) for tree in trees)])
+    arities = np.zeros((len(trees), max(len(tree.arities) for tree in trees)), dtype=np.int64)
+    counts = np.zeros((starts[-1], max(tree.counts.shape[1] for tree in trees)))
+    for tree, own, first, last in zip(trees, arities, starts, starts[1:], strict=False):
+        own[: len(tree.arities)] = tree.arities
+        counts[first:last, : tree.counts.shape[1]] = tree.counts
+    of_class = np.array([tree.of_class for tree in trees])
+    return np.concatenate([tree.nodes for tree in trees]), starts, arities, of_class, counts
 
 
 def best_settings(folds: Sequence[HeldOutTrees]) -> TreeSettings:

@@ -130,9 +130,12 @@ class GrowingTrees:
     ----------
     family : FamilyCounts
     class_name : Hashable
+    priors : sequence of float
+        The values of :attr:`TreeSettings.prior` for which there are trees.
     """
 
-    def __init__(self, family: FamilyCounts, class_name: Hashable) -> None:
+    def __init__(self, family: FamilyCounts, class_name: Hashable, priors: Sequence[float]) -> None:
+        self._priors = tuple(priors)
         self._codes = np.stack(np.unravel_index(family.cells, family.shape), axis=1).astype(np.int64)
         self._weights = family.weights
         self._arities = np.array(family.shape, dtype=np.int64)
@@ -142,16 +145,17 @@ class GrowingTrees:
         self._small = len(family.parents) > 0 and few
         self._n_joint = len(np.unique(family.cells % prod(family.shape[1:])))
         self._grown: dict[int, Any] = {}
-        self._chosen: dict[float, Positions] = {}
+        self._chosen: Positions | None = None
 
     def tree(self, class_first: bool, prior: float) -> TableTree:
         """Return the tree for these settings; see :class:`TreeSettings`."""
         of_class = self._of_class
         first = of_class if class_first and of_class > 0 and self._arities[of_class] > 1 else 0
         if self._small:
-            if prior not in self._chosen:
-                self._chosen[prior] = best_splits(self._codes, self._weights, self._arities, prior)
-            grown = self._grow(first, self._chosen[prior])
+            if self._chosen is None:
+                priors = np.array(self._priors, dtype=np.float64)
+                self._chosen = best_splits(self._codes, self._weights, self._arities, priors)
+            grown = self._grow(first, self._chosen[self._priors.index(prior)])
         else:
             if first not in self._grown:
                 self._grown[first] = self._grow(first, NONE_CHOSEN)
@@ -186,7 +190,7 @@ def tree_tables(counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, s
     """
     tables = {}
     for name, family in counts.items():
-        tree = GrowingTrees(family, class_name).tree(settings.class_first, settings.prior)
+        tree = GrowingTrees(family, class_name, (settings.prior,)).tree(settings.class_first, settings.prior)
         by_state = np.ascontiguousarray(tree.distributions(settings).T)
         values = by_state.take(leaves_of_all(tree.nodes, tree.arities), axis=1)
         tables[name] = ConditionalTable(name, family.parents, values.reshape(family.shape))

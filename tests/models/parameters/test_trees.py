@@ -95,7 +95,7 @@ def check_optimal(problem, settings):
     """The tree of the first feature has the highest score of all trees."""
     family, parents = full_family(problem)
     assert sum(family.shape[1:]) <= of_trees.MOST_STATES_SEARCHED
-    tree = GrowingTrees(family, "c").tree(settings.class_first, settings.prior)
+    tree = GrowingTrees(family, "c", (settings.prior,)).tree(settings.class_first, settings.prior)
     box = oracles.full_box(problem.arities, parents)
     boxes = oracles.class_boxes(problem.arities, parents, problem.n) if settings.class_first else [box]
     data = problem.rows, problem.weights, problem.arities
@@ -132,7 +132,7 @@ def test_other_trees_are_grown_greedily_and_pruned(seed, settings, monkeypatch):
     else:
         expected = oracles.greedy_tree(*data, settings.prior, box)[1]
     assert (
-        as_oracle(GrowingTrees(family, "c").tree(settings.class_first, settings.prior), problem, parents) == expected
+        as_oracle(GrowingTrees(family, "c", (settings.prior,)).tree(settings.class_first, settings.prior), problem, parents) == expected
     )
 
 
@@ -149,7 +149,7 @@ def test_tables_are_the_recursion(most, monkeypatch):
         assert list(tables) == list(counts)
         for name, family in counts.items():
             parents = tuple(place[parent] for parent in family.parents)
-            tree = GrowingTrees(family, "c").tree(settings.class_first, settings.prior)
+            tree = GrowingTrees(family, "c", (settings.prior,)).tree(settings.class_first, settings.prior)
             expected = oracles.tree_table(
                 problem.rows, problem.weights, problem.arities, place[name], parents,
                 as_oracle(tree, problem, parents), problem.n, (0.7, 3.0), 1.3,
@@ -177,7 +177,7 @@ def test_probabilities_do_not_underflow_below_heavy_rows():
     order = np.argsort(cells)
     weights = np.where(codes[:, 0] == 2, 1e-3, 1e9)[order]
     family = FamilyCounts("x", ("a",), (3, arity), cells[order], weights)
-    tree = GrowingTrees(family, "c").tree(False, 0.0)
+    tree = GrowingTrees(family, "c", (0.0,)).tree(False, 0.0)
     assert (tree.nodes[:, 3] < 0).sum() > 40
     values = tree_tables({"x": family}, "c", replace(SETTINGS, prior=0.0, strength=1e-6))["x"].values
     assert (values > 0).all()
@@ -216,7 +216,7 @@ def narrow_region(arity, n_rows=4000):
 def test_a_narrow_region_has_a_leaf_of_its_own(arity):
     family = narrow_region(arity)
     assert (sum(family.shape[1:]) <= of_trees.MOST_STATES_SEARCHED) == (arity == 6)
-    tree = GrowingTrees(family, "c").tree(False, 0.5)
+    tree = GrowingTrees(family, "c", (0.5,)).tree(False, 0.5)
     assert (tree.nodes[:, 3] < 0).sum() == 3  # the region, and what is left of the two splits that single it out
     values = tree_tables({"x": family}, "c", replace(SETTINGS, strength=1.0))["x"].values
     assert values[1, 3, 3] > 0.6

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.stats import norm
 from tiers import examples
 
 from anbexact.models.pool.weights import (
@@ -146,7 +147,16 @@ def test_the_evidence_is_the_formula(seed):
     expected = [evidence(held_out, ridge) for ridge in ridges]
     found = [log_evidence(held_out, fit_weights(held_out, ridge)) for ridge in ridges]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert fit_pool(held_out, ridges).ridge == ridges[np.argmax(expected)]
+    priors = [norm(np.log(100), 2.5).logpdf(np.log(ridge)) for ridge in ridges]
+    assert fit_pool(held_out, ridges).ridge == ridges[np.argmax(np.add(expected, priors))]
+
+
+def test_without_evidence_the_precision_is_that_of_the_prior():
+    """Members that predict the same for all rows and classes leave the weights where they are."""
+    nothing = HeldOutLogs(np.full((9, 2, 3), np.log(1 / 3)), np.arange(9) % 3, np.ones(9))
+    found = fit_pool(nothing, (1.0, 10.0, 100.0, 1e3, 1e5))
+    assert found.ridge == 100.0
+    np.testing.assert_allclose(found.weights, [0.5, 0.5], rtol=1e-12)
 
 
 def test_few_rows_leave_the_weights_near_the_centre():
