@@ -75,8 +75,9 @@ def _n_children(nodes, v, arities):
 def best_splits(codes, weights, arities, priors):
     """Return the split, state and kind of the tree of highest score of every box, -1 if it is a single leaf.
 
-    The result has the shape (priors, boxes, 3). Dynamic programming over all boxes. The number of a box has a bit for every
-    state of every parent, the lowest for the first state of the last parent. Both parts of a split must have rows.
+    The result has the shape (priors, boxes, 3). Dynamic programming over all boxes. The number of a box has a bit for
+    every state of every parent, the lowest for the first state of the last parent. Both parts of a split must have
+    rows.
     """
     width, r = len(arities), arities[0]
     strides = _strides(arities)

@@ -13,7 +13,7 @@ def pooled_posterior(logs_of_members, weights, biases):
 
 
 def pool_centre(logs, codes, row_weights):
-    """Shares of the members: their likelihoods on held-out rows to the power 1.5/√N, N being the weight of the rows."""
+    """Shares of the members: their likelihoods on held-out rows of weight N, to the power 1.5/√N."""
     total = sum(row_weights)
     powers = [
         exp(1.5 * sum(v * of_row[m][c] for of_row, c, v in zip(logs, codes, row_weights, strict=True)) / total**0.5)

@@ -45,7 +45,8 @@ ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
 ROWS_FOR_RACES = 100
-"""Number of rows from which on refits are left out where a smooth member is far behind: with fewer, that is chance."""
+"""Number of rows from which on a refit is left out if the smooth member of the same network is far behind: with fewer
+rows, that is often chance."""
 ROWS_FOR_KERNEL, FEWER_ROWS_FOR_KERNEL = 100, 50
 """Numbers of rows from which on kernel logistic regression is a member: where columns are cut, and where none is.
 Interactions of all orders need rows."""

@@ -131,9 +131,8 @@ def test_other_trees_are_grown_greedily_and_pruned(seed, settings, monkeypatch):
         expected = box, [oracles.greedy_tree(*data, settings.prior, one)[1] for one in boxes]
     else:
         expected = oracles.greedy_tree(*data, settings.prior, box)[1]
-    assert (
-        as_oracle(GrowingTrees(family, "c", (settings.prior,)).tree(settings.class_first, settings.prior), problem, parents) == expected
-    )
+    tree = GrowingTrees(family, "c", (settings.prior,)).tree(settings.class_first, settings.prior)
+    assert as_oracle(tree, problem, parents) == expected
 
 
 @pytest.mark.parametrize("most", [0, of_trees.MOST_STATES_SEARCHED])
