@@ -59,12 +59,11 @@ class Family:
     arity: int = 0
     own_ess: float | None = None
 
-    @property
-    def of_parents(self) -> Floats:
-        """The weight of the parents' states in every joint state, by class; 1 without parents."""
+    def of_parents(self, states: npt.NDArray[np.int64] | slice = slice(None)) -> Floats:
+        """Return the weight of the parents' states in joint states, by class; 1 without parents."""
         if self.given is None or self.parents is None:
-            return np.ones(self.cells.shape)
-        return self.given[self.parents]
+            return np.ones(self.cells[states].shape)
+        return self.given[self.parents[states]]
 
     def logs(self, ess: float) -> tuple[Floats, Floats]:
         """Return ln θ for every cell, and its value for a row of that cell when the row itself is left out."""
@@ -72,8 +71,9 @@ class Family:
         one = np.minimum(self.cells, 1.0)
         logs, lowered = np.log(self.cells + prior), np.log(self.cells - one + prior)
         if self.given is not None:
-            logs -= np.log(self.of_parents + prior * self.arity)
-            lowered -= np.log(self.of_parents - one + prior * self.arity)
+            given = self.of_parents()
+            logs -= np.log(given + prior * self.arity)
+            lowered -= np.log(given - one + prior * self.arity)
         return logs, lowered
 
 
@@ -164,7 +164,7 @@ class LeaveOneOut:
         numbered = [family.state[chosen] + first for family, first in zip(self._families, firsts, strict=False)]
         self._states = np.stack(numbered, axis=1)
         self._cells = np.concatenate([family.cells for family in self._families])
-        self._given = np.concatenate([family.of_parents for family in self._families])
+        self._given = np.concatenate([family.of_parents() for family in self._families])
 
     def with_class_ess(self, ess: float) -> LeaveOneOut:
         """Return the same with an equivalent sample size of its own for the table of the class."""
@@ -309,8 +309,7 @@ class HeldOutRows:
         if key in self._weights_of:
             return self._weights_of[key]
         state = family.state[len(self.learned.codes) :][rows]
-        cells = family.cells[state]
-        given = np.ones(cells.shape) if family.parents is None else family.given[family.parents[state]]
+        cells, given = family.cells[state], family.of_parents(state)
         if family.own_ess is None and len(self._class_codes) * self._n_classes <= MOST_KEPT:
             self._weights_of[key] = cells, given
         return cells, given

@@ -129,6 +129,42 @@ class TestLeaveOneOut:
         found = LeaveOneOut(problem.table, structure_of(problem, parents)).log_likelihood(ess)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
+    def test_many_rows_and_families(self):
+        """More rows than are predicted at once, and a number of them and of families that nothing divides."""
+        problem = random_problem(1, 7, n_rows=300, max_arity=3, weights="whole")
+        table, structure = problem.table, learn_anb(problem.table, max_parents=2)
+        rows, weights = table.codes.tolist(), table.weights.tolist()
+        place = {name: k for k, name in enumerate(table.vocabulary.names)}
+        parents = {place[child]: tuple(place[p] for p in of) for child, of in structure.parents.items()}
+        assert len(rows) > 128
+        sizes = np.array([0.2, 3.0, 500.0])
+        expected = [oracles.leave_one_out(rows, weights, problem.arities, parents, ess) for ess in sizes]
+        np.testing.assert_allclose(LeaveOneOut(table, structure).log_likelihoods(sizes), expected, rtol=1e-10)
+
+    @pytest.mark.parametrize("n_features", [30, 900])
+    def test_a_class_that_is_all_but_impossible(self, n_features):
+        """All features are the class, but for one row, whose class is then too improbable for a product."""
+        y = np.arange(80) % 3
+        X = np.repeat(y[:, None], n_features, axis=1)
+        X[5] = 0
+        assert y[5] == 2
+        table = DiscreteTable.from_frame(X.astype(str), y)
+        ess, n_others = 0.5, np.bincount(y[np.arange(80) != 5], minlength=3)
+        same = np.bincount(X[np.arange(80) != 5, 0], minlength=3)
+        assert same.tolist() == n_others.tolist()
+        logs = np.log(n_others + ess / 3)
+        logs += n_features * np.log((np.array([n_others[0], 0, 0]) + ess / 9) / (n_others + ess / 3))
+        of_row = logs[2] - np.logaddexp.reduce(logs)
+        assert (of_row < np.log(1e-300)) == (n_features == 900)
+        structure = learn_naive_bayes(table)
+        rest = [t for t in range(80) if t != 5]
+        alone = DiscreteTable.from_frame(X[5:6].astype(str), y[5:6], categories=table.vocabulary.states)
+        learned = DiscreteTable.from_frame(X[rest].astype(str), y[rest], categories=table.vocabulary.states)
+        found = HeldOut(learned, alone, structure).log_likelihoods(np.array([ess]))
+        assert found == pytest.approx([of_row], rel=1e-12)
+        # the other rows predict themselves with next to no loss
+        assert LeaveOneOut(table, structure).log_likelihood(ess) == pytest.approx(of_row, rel=1e-3)
+
     @given(problems_with_graphs(), ess_values)
     def test_light_rows_make_no_trouble(self, drawn, ess):
         problem, parents = drawn
