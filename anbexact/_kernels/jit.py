@@ -40,7 +40,7 @@ faster; such a call would crash the interpreter.
 """
 
 vectorised = partial(inner, error_model="numpy")
-"""Like :data:`inner`, for loops that divide: without a test for a divisor of 0 the compiler can vectorise them."""
+"""Like :data:`inner`, for loops that divide: without a test for a divisor of 0, the compiler can vectorise them."""
 
 inlined = partial(_compiled, inline="always")
 """Decorator of functions that are compiled into the kernels that call them."""

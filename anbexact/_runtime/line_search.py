@@ -41,17 +41,17 @@ def best_on_log_grid(
 ) -> tuple[float, float]:
     """Return the x between ``low`` and ``high`` at which the value is highest, and the highest value found.
 
-    One call computes the values of all ``points``, evenly spaced on a logarithmic scale and including both ends. A
-    second call does the same for ``closer`` points between the neighbours of the best one, if there are any. The x is
-    the top of the parabola, in ln x, through the best point and its neighbours. It is 1 if all points have the same
-    value.
+    One call computes the values of all ``points``, evenly spaced on a logarithmic scale and including both ends. If
+    ``closer`` is not 0, a second call does the same for that many points between the neighbours of the best one. The
+    x is the top of the parabola, in ln x, through the best point and its neighbours. If all points have the same
+    value, it is 1, or the nearest value in the range.
     """
     grid = np.geomspace(low, high, points)
     values = values_at(grid)
     k = int(values.argmax())
     highest = float(values[k])
     if highest - float(values.min()) <= 1e-12 * max(1.0, abs(highest)):
-        return 1.0, highest
+        return min(max(1.0, low), high), highest
     if closer:
         grid = np.geomspace(grid[max(k - 1, 0)], grid[min(k + 1, points - 1)], closer)
         values = values_at(grid)

@@ -86,8 +86,9 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     members_ : DataFrame
         The models that were tried, and those that were left out: ``weight``, ``log_loss`` (on held-out rows, nats per
         row), ``seconds`` (of all fits) and ``outcome``: ``"pooled"``, ``"weight 0"``, ``"not needed"`` (the pooled
-        ones predict as well), ``"same as"`` and the name of an earlier model, ``"out of time"``, or the reason why it
-        could not be learned. The last row is that of the class frequencies.
+        ones predict as well), ``"same as"`` and the name of an earlier model, names of simpler models with ``"are far
+        behind"`` (so that the one that extends them was not learned), ``"out of time"``, or the reason why it could
+        not be learned. The last row is that of the class frequencies.
     estimators_, weights_, biases_ : list, array, array
         The models in the pool, with their weights; and the other attributes of a
         :class:`~anbexact.PooledClassifier`.

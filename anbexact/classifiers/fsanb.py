@@ -150,12 +150,12 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         learn = partial(self._learn_chosen, found.ess, found.threshold)
         plain, _ = self._searches(table)
         search = Search(learn, partial(self._selected_structure, plain.rehearse))
-        given = ess if self.smoothing is None else self.smoothing
-        fixed = None if isinstance(given, str) else float(given)
+        asked = ess if self.smoothing is None else self.smoothing
+        given = None if isinstance(asked, str) else float(asked)
         if validation is PLAIN and self.parameters == "eap":
-            smoothing, own = smoothing_compared(table, structure, fixed, fixed=fixed is not None)
+            smoothing, own = smoothing_compared(table, structure, given)
             return Learned(structure, ess, smoothing, search, own)
-        return Learned(structure, ess, best_smoothing(table, structure) if fixed is None else fixed, search)
+        return Learned(structure, ess, best_smoothing(table, structure) if given is None else given, search)
 
     def _selected_structure(
         self, learn: Learn, table: DiscreteTable, score: Score, time_limit: float | None

@@ -134,8 +134,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         than 100 if columns are cut; otherwise 3. From 6,000 rows on, members are learned in only two of the three
         folds, and from 12,000 rows on in only one: 4,000 held-out rows determine the weights well.
     ridge : float or "auto", default "auto"
-        Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
-        approximation. Infinity: equal weights, without folds.
+        Precision of the prior of the weights, above 0. ``"auto"``: the most probable value, given its evidence, by
+        Laplace's approximation, and a log-normal prior around 100. Infinity: equal weights, without folds.
     readable : bool, default False
         Whether automatic members are left out that keep the pool from being one readable model: kernel logistic
         regression, which is considered from 100 rows on, or 50 where no column is cut; and, where columns are cut,

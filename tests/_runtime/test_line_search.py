@@ -46,4 +46,5 @@ def test_the_best_may_be_an_end_of_the_range(top, end, closer):
 @pytest.mark.parametrize("closer", [0, 9])
 def test_one_where_the_value_makes_no_difference(closer):
     assert best_on_log_grid(lambda grid: np.full(len(grid), -3.0), 0.1, 50.0, points=8, closer=closer) == (1.0, -3.0)
+    assert best_on_log_grid(lambda grid: np.full(len(grid), -3.0), 200.0, 5e3, points=8, closer=closer)[0] == 200.0
     assert best_on_log_scale(lambda _: -3.0, 0.1, 50.0, first_look=8, precision=1e-3) == 1.0

@@ -85,7 +85,19 @@ def test_refits_extend_smooth_members_unless_rows_are_few():
     trees = {"kDB trees, 5 parents": ("kDB hierarchical, 5 parents",)}
     assert extended(5, 100) == extended(5, 5_000) == refits | trees
     assert extended(5, 99) == {}
-    assert extended(300, 100) == trees  # there are no smooth interactions
+    assert (
+        extended(members.MANY_UNKNOWNS // (2 * members.INTERVALS) + 1, 100) == trees
+    )  # there are no smooth interactions
+
+
+def test_the_order_of_members_where_no_column_is_cut():
+    smooth = ["NB smooth", "TAN smooth", "kDB smooth", "ANB smooth"]
+    refits, plain = ["TAN refitted", "kDB refitted", "ANB refitted"], ["TAN", "kDB", "ANB"]
+    names = [member.name for member in automatic_members(5, 2, 150, {}, cut=False)]
+    assert names == [*smooth, *plain, "kDB hierarchical, 5 parents", "kernel", *refits, "kDB trees, 5 parents"]
+    assert names == [member.name for member in most_promising_first(automatic_members(5, 2, 150, {}, cut=False))]
+    few = [member.name for member in automatic_members(5, 2, 99, {}, cut=False)]
+    assert few == [*smooth, *refits, *plain, "kernel"]
 
 
 @pytest.mark.parametrize("cut", [True, False])

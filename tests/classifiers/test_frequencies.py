@@ -17,6 +17,7 @@ from anbexact.classifiers import (
     FixedStructureClassifier,
     NaiveBayesClassifier,
 )
+from anbexact.classifiers.choosing import frequencies
 from anbexact.classifiers.choosing.frequencies import (
     FOLDS,
     PredictedWorseWarning,
@@ -172,8 +173,8 @@ def test_a_refit_is_compared_if_its_prior_was_chosen_by_cross_validation(l2):
     assert len(found) == (l2 == "auto")
 
 
-@pytest.mark.parametrize("fixed", [False, True])
-def test_more_smoothing_is_taken_only_if_it_predicts_better_and_nothing_was_requested(fixed, monkeypatch):
+@pytest.mark.parametrize("given", [None, 0.1])
+def test_more_smoothing_is_taken_only_if_it_predicts_better_and_nothing_was_requested(given, monkeypatch):
     X, y = noise()
     table = DiscreteTable.from_frame(X, y)
     structure = Structure.given("c", {"c": (), **dict.fromkeys(X, ("c",))})
@@ -181,10 +182,11 @@ def test_more_smoothing_is_taken_only_if_it_predicts_better_and_nothing_was_requ
     for second, better in ((1e5, True), (1e-3, False)):
         assert (left_out.log_likelihood(second) > left_out.log_likelihood(0.1)) == better
         tried = second, 1.0, left_out.with_class_ess(1.0).log_likelihood(second)
-        monkeypatch.setattr("anbexact.classifiers.choosing.frequencies.second_smoothing", lambda *_, own=tried: own)
+        monkeypatch.setattr(frequencies, "best_left_out_smoothing", lambda *_: 0.1)
+        monkeypatch.setattr(frequencies, "second_smoothing", lambda *_, own=tried: own)
         with pytest.warns(PredictedWorseWarning) as found:
-            chosen, class_smoothing = smoothing_compared(table, structure, 0.1, fixed=fixed)
-        taken = better and not fixed
+            chosen, class_smoothing = smoothing_compared(table, structure, given)
+        taken = better and given is None
         assert (chosen, class_smoothing) == ((second, 1.0) if taken else (0.1, None))
         usual = -left_out.log_likelihood(0.1) / left_out.weight
         assert losses(found[0])[0] == pytest.approx(usual, abs=6e-4)

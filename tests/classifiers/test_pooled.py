@@ -592,6 +592,21 @@ class TestFit:
         assert [record.outcome for record in records] == ["", "", *left_out, ""]
         assert [record.fitted is None for record in records[2:4]] == [factor < 1] * 2
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("factor", "n_rows"), [(0.0, 120), (inf, 120), (0.0, 90)])
+    def test_refits_and_trees_are_left_out_where_simpler_members_are_far_behind(self, factor, n_rows, monkeypatch):
+        monkeypatch.setattr(learning, "FAR_BEHIND", factor)
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.integers(0, 3, (n_rows, 4)), columns=list("abcd")).astype(str)
+        y = np.where(rng.random(n_rows) < 0.25, "no", np.where(X["a"] == X["b"], "yes", "no"))
+        outcomes = PooledClassifier(n_jobs=1).fit(X, y).members_["outcome"]
+        left_out = {name: of for name, of in outcomes.items() if of.endswith("far behind")}
+        if factor or n_rows < 100:
+            assert left_out == {}
+        else:
+            of_refits = {f"{name} refitted": f"{name} smooth is far behind" for name in ("TAN", "kDB", "ANB")}
+            assert left_out == of_refits | {"kDB trees, 5 parents": "kDB hierarchical, 5 parents is far behind"}
+
     @pytest.mark.parametrize("time_limit", [None, 600])
     def test_with_a_time_limit_the_smooth_tree_is_learned_early(self, time_limit):
         X, y = frames()

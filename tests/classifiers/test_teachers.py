@@ -7,6 +7,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from scipy.optimize import approx_fprime
 from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
@@ -92,7 +93,7 @@ def test_weights_of_a_pool_maximise_the_expected_likelihood():
         return float(weights @ (targets * np.log(posteriors)).sum(axis=1))
 
     losses = -np.einsum("t,tc,tmc->m", weights, targets, logs) / weights.sum()
-    centre = np.exp(-2 * weights.sum() ** 0.5 * (losses - losses.min()))
+    centre = np.exp(-1.5 * weights.sum() ** 0.5 * (losses - losses.min()))
     centre = np.concatenate([centre / centre.sum(), np.zeros(3)])
     best = np.concatenate([found.weights, found.biases])
 
@@ -102,6 +103,8 @@ def test_weights_of_a_pool_maximise_the_expected_likelihood():
     for step in rng.normal(scale=0.01, size=(20, 5)):
         other = np.concatenate([np.maximum(best[:2] + step[:2], 0), best[2:] + step[2:]])
         assert penalised(other) < penalised(best)
+    assert (found.weights > 0).all()
+    np.testing.assert_allclose(approx_fprime(best, penalised, 1e-6), np.zeros(5), atol=1e-3)
 
 
 def test_hard_targets_count_once():

@@ -1,5 +1,7 @@
 """Scores: against the formula, and what every registered score must satisfy."""
 
+from math import isqrt
+
 import numpy as np
 import oracles
 import pytest
@@ -10,6 +12,7 @@ from strategies import SCORES, ess_values, problems, random_problem, table_of
 from anbexact import BDeu, DiscreteTable
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import Score, SetScore, Universal
+from anbexact.search.scoring import set_scores as of_sets
 from anbexact.search.scoring.set_scores import prepare, score_all_sets
 
 
@@ -109,6 +112,30 @@ class TestKernel:
         monkeypatch.setattr("anbexact.search.scoring.set_scores.TABLE_CELLS", width)
         problem = random_problem(3, 6, n_rows=100, weights="whole")
         expected = oracles.all_set_scores(problem.rows, problem.weights, problem.arities, 2.0)
+        for got, value in zip(kernel_scores(problem.table, BDeu(2.0)), expected, strict=True):
+            assert close(got, value)
+
+    def test_as_many_weights_are_tabulated_as_pay(self, monkeypatch):
+        """With few sets of features and many rows, ln Γ of heavy cells costs less than a table of all weights."""
+        few, many = (random_problem(0, n_features, n_rows=60, weights="whole") for n_features in (3, 12))
+
+        def width(problem, total):
+            heavy = [float(int(weight * total / sum(problem.weights))) for weight in problem.weights]
+            distinct, found = of_sets._table_shape(table_of(problem.rows, heavy, problem.arities))
+            return found, int(sum(heavy)), distinct
+
+        assert width(few, 40_000)[0] == 1024
+        found, heaviest, distinct = width(many, 10**7)
+        assert found == min(of_sets.TABLE_CELLS // distinct, isqrt(10 * 2**12 * heaviest // distinct))
+        assert 1024 < found < heaviest
+        found, heaviest, _ = width(many, 900)
+        assert found == heaviest
+        assert of_sets._table_shape(table_of(few.rows, [0.5] * len(few.rows), few.arities))[1] == of_sets.HISTOGRAM
+        problem = random_problem(3, 6, n_rows=100, weights="whole")
+        expected = kernel_scores(problem.table, BDeu(2.0))
+        monkeypatch.setattr(of_sets, "LEAST_TABULATED", 33)
+        monkeypatch.setattr(of_sets, "CELLS_PER_GAMMA", 0)
+        assert of_sets._table_shape(problem.table)[1] == 33
         for got, value in zip(kernel_scores(problem.table, BDeu(2.0)), expected, strict=True):
             assert close(got, value)
 

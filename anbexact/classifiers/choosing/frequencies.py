@@ -76,25 +76,27 @@ def warn_if_worse(
 
 
 def smoothing_compared(
-    table: DiscreteTable, structure: Structure, smoothing: float | None, *, fixed: bool = False
+    table: DiscreteTable, structure: Structure, given: float | None = None
 ) -> tuple[float, float | None]:
-    """Return a smoothing, or a larger one if rows are predicted clearly worse than by the class frequencies.
+    """Return a smoothing, after a comparison of its predictions with those of the class frequencies.
 
-    Each row is predicted from all others. Without a smoothing, it is the one that predicts them best
+    Each row is predicted from all others. If no smoothing is ``given``, the value that predicts them best is used
     (:func:`~anbexact.models.parameters.smoothing.best_smoothing`). If the class frequencies predict clearly better, a
-    warning says so, and a larger equivalent sample size is tried unless the smoothing is ``fixed``. If the larger one
-    is returned, the second value is the equivalent sample size of the table of the class; otherwise, it is None.
+    warning says so, and a larger equivalent sample size is tried unless the smoothing was given. If the larger one is
+    returned, the second value is the equivalent sample size of the table of the class; otherwise, it is None.
     """
+    few = len(table.weights) < LEAST_ROWS_COMPARED
+    if few and given is not None:
+        return given, None
     left_out = LeaveOneOut(table, structure)
-    if smoothing is None:
-        smoothing = best_left_out_smoothing(table, left_out)
-    if len(table.weights) < LEAST_ROWS_COMPARED:
+    smoothing = best_left_out_smoothing(table, left_out) if given is None else given
+    if few:
         return smoothing, None
     n_classes = table.vocabulary.arity(structure.class_name)
     counts = np.bincount(table.column(structure.class_name), table.weights, n_classes).astype(np.float64)
     usual = smoothed = -left_out.log_likelihood(smoothing) / left_out.weight
     by_frequencies, class_smoothing = _left_out_loss(counts), None
-    if usual > by_frequencies + MARGIN_NATS and not fixed:
+    if usual > by_frequencies + MARGIN_NATS and given is None:
         second, own, value = second_smoothing(table, left_out)
         if -value / left_out.weight < usual:
             smoothing, class_smoothing, smoothed = second, own, -value / left_out.weight

@@ -253,7 +253,7 @@ def learn_structure(
         structure = known or choice.search.learn(table, learner.score(size), seconds_left(deadline))
         if smoothed is None and learner.chooses_smoothing:
             if learner.validation.complete:
-                smoothed, class_smoothing = smoothing_compared(table, structure, None)
+                smoothed, class_smoothing = smoothing_compared(table, structure)
             else:
                 smoothed = learner.validation.best_smoothing(table, structure)
     return Learned(structure, size, size if smoothed is None else smoothed, choice.search, class_smoothing)

@@ -395,9 +395,11 @@ def _learn_on_workers(
 ) -> None:
     """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold.
 
-    Members that extend others are learned after these, if they do not show that the others can be left out.
+    Members that extend others are learned after these, if they do not show that the others can be left out. They
+    learn their networks again.
     """
-    n_jobs, done = len(_groups(records, range(len(records)))) * (len(folds) + 1), 0
+    waves = _waves(records, sparing=sparing)
+    n_jobs, done = sum(len(_groups(records, wave)) for wave in waves) * (len(folds) + 1), 0
     known: list[Record] = []
 
     def results_of(
@@ -441,14 +443,25 @@ def _learn_on_workers(
             if not records[place].outcome:
                 records[place].log_loss = _log_loss(records[place], folds)
 
-    waiting = list(range(len(records)))
-    while waiting and not (sparing and folds and any(_sufficient(record, folds) for record in known)):
+    for wave in waves:
+        if sparing and folds and any(_sufficient(record, folds) for record in known):
+            break
+        learn([place for place in wave if not (sparing and records[place].is_behind(records[:place]))], known)
+        known += [records[place] for place in wave if not records[place].outcome]
+
+
+def _waves(records: Sequence[Record], *, sparing: bool) -> list[list[int]]:
+    """Return the places of all records in the order of learning, those together that are learned at the same time.
+
+    If members are spared, those that extend others come after these.
+    """
+    waves, waiting = [], list(range(len(records)))
+    while waiting:
         names = {records[place].member.name for place in waiting}
         ready = [place for place in waiting if not (sparing and names & set(records[place].member.extends))]
-        ready = ready or waiting
-        waiting = [place for place in waiting if place not in ready]
-        learn([place for place in ready if not (sparing and records[place].is_behind(records[:place]))], known)
-        known += [records[place] for place in ready if not records[place].outcome]
+        waves.append(ready or waiting)
+        waiting = [place for place in waiting if place not in waves[-1]]
+    return waves
 
 
 Found = TypeVar("Found")

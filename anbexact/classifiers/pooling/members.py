@@ -44,9 +44,9 @@ below which the strengths of all these members are chosen by cross-validation.""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
-ROWS_FOR_RACES = 100
+ROWS_TO_LEAVE_OUT_REFITS = 100
 """Number of rows from which on a refit is left out if the smooth member of the same network is far behind: with fewer
-rows, that is often chance."""
+rows, a difference is often due to chance."""
 ROWS_FOR_KERNEL, FEWER_ROWS_FOR_KERNEL = 100, 50
 """Numbers of rows from which on kernel logistic regression is a member: where columns are cut, and where none is.
 Interactions of all orders need rows."""
@@ -121,7 +121,7 @@ def automatic_members(
         and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
-        races=n_rows >= ROWS_FOR_RACES,
+        refits_extend=n_rows >= ROWS_TO_LEAVE_OUT_REFITS,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
     )
     if cut:
@@ -132,7 +132,7 @@ def automatic_members(
 class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
-    ``races`` is whether refits are left out where smooth shapes of the same network are far behind.
+    ``refits_extend`` is whether a refit extends the member with smooth shapes of the same network.
     """
 
     exact: bool
@@ -141,7 +141,7 @@ class _Kinds(NamedTuple):
     kernel: bool
     points: int
     hierarchical: bool
-    races: bool
+    refits_extend: bool
     four_parents: bool
 
 
@@ -251,6 +251,10 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
     if kinds.smooth:
         members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
+    refits = [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
+    late = kinds.smooth and kinds.refits_extend
+    if not late:
+        members += refits
     if kinds.four_parents:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
@@ -258,9 +262,8 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
         members.append(Member(FIVE_PARENTS, KDBClassifier(k=5, parameters="hierarchical", **given)))
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(points=kinds.points, **given)))
-    for name, network in networks.items():
-        extends = (f"{name} smooth",) if kinds.races and kinds.smooth else ()
-        members.append(Member(f"{name} refitted", RefittedClassifier(network), extends=extends))
+    if late:
+        members += [replace(of, extends=(f"{name} smooth",)) for name, of in zip(networks, refits, strict=True)]
     if kinds.hierarchical:
         trees = KDBClassifier(k=5, parameters="tree", **given)
         members.append(Member("kDB trees, 5 parents", trees, extends=(FIVE_PARENTS,)))

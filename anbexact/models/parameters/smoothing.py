@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.left_out import class_cells, held_out_log_likelihoods, left_out_log_likelihoods
+from anbexact._kernels.left_out import (
+    class_cells,
+    factors_at_once,
+    held_out_log_likelihoods,
+    left_out_log_likelihoods,
+)
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.line_search import best_on_log_grid
 from anbexact.models.structure import Structure
@@ -22,8 +27,8 @@ LEAST_SMOOTHING = 0.1
 """Smallest equivalent sample size that is tried; the largest is the total weight (at least 100), or more if that is
 best."""
 N_SIZES, N_CLOSER = 8, 9
-"""Numbers of equivalent sample sizes that are tried when single rows are left out: over a range, and around the best
-of these."""
+"""Numbers of equivalent sample sizes that are tried when single rows are left out: first over a range, then around
+the best of these."""
 N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
 """Numbers of equivalent sample sizes that are tried on held-out rows: up to the total weight, and above it."""
 BEYOND_REPETITIONS = 30
@@ -165,6 +170,8 @@ class LeaveOneOut:
         self._states = np.stack(numbered, axis=1)
         self._cells = np.concatenate([family.cells for family in self._families])
         self._given = np.concatenate([family.of_parents() for family in self._families])
+        self._conditional = np.array([family.given is not None for family in self._families])
+        self._heaviest = table.weight_sum
 
     def with_class_ess(self, ess: float) -> LeaveOneOut:
         """Return the same with an equivalent sample size of its own for the table of the class."""
@@ -174,11 +181,10 @@ class LeaveOneOut:
 
     def log_likelihoods(self, ess: Floats) -> Floats:
         """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
-        conditional = np.array([family.given is not None for family in self._families])
         of_priors = _of_priors(self._families, ess)
-        found: Floats = left_out_log_likelihoods(
-            self._states, self._cells, self._given, conditional, *of_priors, self._class_codes, self._weights
-        )
+        at_once = factors_at_once(self._heaviest, of_priors[0])
+        counts = self._states, self._cells, self._given, self._conditional
+        found: Floats = left_out_log_likelihoods(*counts, *of_priors, self._class_codes, self._weights, at_once)
         return found
 
     def log_likelihood(self, ess: float) -> float:
@@ -212,7 +218,7 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     makes no difference. If the best is W, the search continues up to n W, for n features with two or more states: if
     features repeat each other, the network counts the same evidence up to n times, and only tables with that much
     smoothing weaken it again. The structure does not change. Seventeen values are tried: eight over the whole range,
-    and nine around the best of these.
+    and nine around the best of these; and as many if the search continues.
     """
     return best_left_out_smoothing(table, LeaveOneOut(table, structure))
 
@@ -244,9 +250,10 @@ def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float
         class has no value of its own; and the conditional log likelihood in nats, total.
     """
     found = []
+    most, repeated = most_smoothing(table), max(most_repetitions(table.vocabulary), 1)
     for own, factor in ((None, BEYOND_REPETITIONS), (CLASS_SMOOTHING, TO_FREQUENCIES)):
-        rows, most = left_out if own is None else left_out.with_class_ess(own), most_smoothing(table)
-        best, _ = rows.best(most, most * max(most_repetitions(table.vocabulary), 1) * factor)
+        rows = left_out if own is None else left_out.with_class_ess(own)
+        best, _ = rows.best(most, most * repeated * factor)
         found.append((best, own, rows.log_likelihood(best)))
     return max(found, key=lambda tried: tried[2])
 
@@ -289,13 +296,14 @@ class HeldOutRows:
             return self._values[key]
         of_cells, of_given = _of_priors(families, ess)
         values, n_rows = np.zeros(len(ess)), len(self._class_codes)
+        multiplied = factors_at_once(self.learned.weight_sum, of_cells)
         at_once = max(1, MOST_AT_ONCE // (len(families) * self._n_classes))
         for start in range(0, n_rows, at_once):
             rows = slice(start, start + at_once)
             counted = zip(*(self._of_rows(family, rows) for family in families), strict=True)
             cells, given = (np.stack(part) for part in counted)
             labels, weights = self._class_codes[rows], self.held_out.weights[rows]
-            values += held_out_log_likelihoods(cells, given, of_cells, of_given, labels, weights)
+            values += held_out_log_likelihoods(cells, given, of_cells, of_given, labels, weights, multiplied)
         if all(family.own_ess is None for family in families):  # others are not kept, so that their identities change
             self._values[key] = values
         return values

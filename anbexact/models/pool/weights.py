@@ -231,8 +231,8 @@ def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
 def fit_pool(held_out: HeldOutLogs, ridges: Sequence[float] = RIDGES) -> PoolWeights:
     """Return the weights and biases under the most probable precision; of equally probable ones, the largest.
 
-    The probability of a precision is proportional to its evidence times its prior, which is log-normal around 100. It
-    is not cross-validated: with few rows, chance would decide.
+    The probability of a precision is proportional to its evidence times its prior, which is log-normal around 100.
+    The precision is not cross-validated: with few rows, chance would decide.
     """
     fits = [fit_weights(held_out, ridge) for ridge in sorted(ridges, reverse=True)]
     return max(fits, key=lambda found: log_evidence(held_out, found) + log_prior_of_ridge(found.ridge))

@@ -41,6 +41,7 @@ from anbexact.models.parameters.smoothing import (
     LeaveOneOut,
     best_held_out_smoothing,
     best_smoothing,
+    class_families,
     most_smoothing,
     second_held_out_smoothing,
     second_smoothing,
@@ -134,12 +135,56 @@ class TestLeaveOneOut:
         problem = random_problem(1, 7, n_rows=300, max_arity=3, weights="whole")
         table, structure = problem.table, learn_anb(problem.table, max_parents=2)
         rows, weights = table.codes.tolist(), table.weights.tolist()
-        place = {name: k for k, name in enumerate(table.vocabulary.names)}
-        parents = {place[child]: tuple(place[p] for p in of) for child, of in structure.parents.items()}
         assert len(rows) > 128
         sizes = np.array([0.2, 3.0, 500.0])
-        expected = [oracles.leave_one_out(rows, weights, problem.arities, parents, ess) for ess in sizes]
+        expected = [oracles.leave_one_out(rows, weights, *self.of(problem, structure), ess) for ess in sizes]
         np.testing.assert_allclose(LeaveOneOut(table, structure).log_likelihoods(sizes), expected, rtol=1e-10)
+
+    @pytest.mark.parametrize("half", [20, 120])
+    @pytest.mark.parametrize("own", [0, 1])
+    @pytest.mark.parametrize("ess", [0.5, 1e-4])
+    def test_features_that_contradict_each_other(self, half, own, ess):
+        """The first features make one class all but impossible, and the others make up for it."""
+        y = np.arange(100) % 2
+        X = np.repeat(y[:, None], 2 * half, axis=1)
+        asked = np.repeat([[0, 1]], half, axis=1)
+        rows = DiscreteTable.from_frame(X.astype(str), y)
+        held = DiscreteTable.from_frame(asked.astype(str), np.array([own]), categories=rows.vocabulary.states)
+        found = HeldOut(rows, held, learn_naive_bayes(rows)).log_likelihoods(np.array([ess, 10.0]))
+        np.testing.assert_allclose(found, np.log([0.5, 0.5]), rtol=1e-9)  # both classes are equally far away
+
+        X[own], y[own] = asked, own
+        table = DiscreteTable.from_frame(X.astype(str), y)
+        others = np.bincount(y[np.arange(100) != own])
+        cell = np.where(asked[0] == np.array([[0], [1]]), others[:, None], 0)
+        logs = np.log(others + ess / 2) + np.log((cell + ess / 4) / (others[:, None] + ess / 2)).sum(axis=1)
+        of_row = logs[own] - np.logaddexp(*logs)
+        assert LeaveOneOut(table, learn_naive_bayes(table)).log_likelihood(ess) == pytest.approx(of_row, rel=1e-9)
+
+    @pytest.mark.parametrize("weight", [1e-60, 1e80, 1e250])
+    def test_extreme_weights(self, weight):
+        """Products of counts would be too large or too small: the log likelihood is that of smaller weights."""
+        problem = random_problem(2, 6, n_rows=90, max_arity=3)
+        table = problem.table
+        structure, halves = learn_anb(table, max_parents=1), split_table(table, 2)
+        sizes = np.array([0.5, 20.0])
+        for rows, others in halves:
+            heavier = replace(rows, weights=rows.weights * weight)
+            found = HeldOut(heavier, others, structure).log_likelihoods(sizes * weight)
+            np.testing.assert_allclose(found, HeldOut(rows, others, structure).log_likelihoods(sizes), rtol=1e-9)
+        if weight > 1:
+            heavier = replace(table, weights=table.weights * weight)
+            codes = table.codes.tolist()
+            expected = oracles.held_out(codes, table.weights, codes, table.weights, *self.of(problem, structure), 0.5)
+            found = LeaveOneOut(heavier, structure).log_likelihood(0.5 * weight) / weight  # 1 is next to nothing
+            assert found == pytest.approx(expected, rel=1e-9)
+
+    @staticmethod
+    def of(problem, structure):
+        """The numbers of states and the parents of all variables, for the oracles."""
+        place = {name: k for k, name in enumerate(problem.table.vocabulary.names)}
+        parents = {place[child]: tuple(place[p] for p in of) for child, of in structure.parents.items()}
+        return problem.arities, parents
 
     @pytest.mark.parametrize("n_features", [30, 900])
     def test_a_class_that_is_all_but_impossible(self, n_features):
@@ -184,6 +229,22 @@ class TestLeaveOneOut:
     def test_one_where_it_makes_no_difference(self):
         table = random_problem(0, 2, n_classes=1, unseen=False).table
         assert best_smoothing(table, learn_naive_bayes(table)) == 1.0
+
+
+@given(problems_with_graphs())
+def test_families_of_few_and_of_many_joint_states_are_counted_alike(drawn):
+    problem, parents = drawn
+    structure, limit = structure_of(problem, parents), smoothing.DENSE_CELLS_PER_ROW
+    found = []
+    try:
+        for smoothing.DENSE_CELLS_PER_ROW in (0, 10**6):
+            found.append(class_families(problem.table, structure))
+    finally:
+        smoothing.DENSE_CELLS_PER_ROW = limit
+    for sparse, dense in zip(*found, strict=True):
+        for name in ("state", "cells", "given", "parents"):
+            np.testing.assert_array_equal(getattr(sparse, name), getattr(dense, name))
+        assert (sparse.size, sparse.arity) == (dense.size, dense.arity)
 
 
 class TestHeldOut:
