@@ -18,9 +18,9 @@ LEAST_SHARE = 1e-290
 """Smallest ratio of the product of a class to that of the most probable one that is kept."""
 NEGLIGIBLE = 1e-17
 """Share of a class that does not change the sum over the classes."""
-AT_ONCE, LARGEST_FACTOR = 4, 1e70
+AT_ONCE, LARGEST_FACTOR = 4, 1e35
 """Number of families whose factors are multiplied before the products are compared, if no factor is larger than the
-second number or smaller than its reciprocal."""
+second number or smaller than its reciprocal: no product of ratios then leaves the range of floats."""
 
 
 def factors_at_once(heaviest: float, of_cells: np.ndarray) -> int:
@@ -55,7 +55,7 @@ def _multiply(cells, given, of_cells, of_given, above, below, joint, lowest):
                 largest[t] = max(largest[t], joint[m, c, t])
         for c in range(n_classes):
             for t in range(BLOCK):
-                share = joint[m, c, t] / largest[t]
+                share = joint[m, c, t] / largest[t] if largest[t] > 0.0 else 0.0
                 lowest[m, c, t] = min(lowest[m, c, t], share)
                 joint[m, c, t] = max(share, LEAST_SHARE)
 

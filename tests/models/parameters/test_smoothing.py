@@ -161,7 +161,7 @@ class TestLeaveOneOut:
         of_row = logs[own] - np.logaddexp(*logs)
         assert LeaveOneOut(table, learn_naive_bayes(table)).log_likelihood(ess) == pytest.approx(of_row, rel=1e-9)
 
-    @pytest.mark.parametrize("weight", [1e-60, 1e80, 1e250])
+    @pytest.mark.parametrize("weight", [1e-150, 1e-60, 1e34, 1e80, 1e250])
     def test_extreme_weights(self, weight):
         """Products of counts would be too large or too small: the log likelihood is that of smaller weights."""
         problem = random_problem(2, 6, n_rows=90, max_arity=3)
