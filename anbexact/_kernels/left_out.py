@@ -64,7 +64,7 @@ def _multiply(cells, given, of_cells, of_given, above, below, joint, lowest):
 def _log_shares(joint, lowest, class_codes, mass, unsure, found):
     """Fill ``found`` (models, rows) with ln of the share of every row's class.
 
-    It is NaN if products that were raised to `LEAST_SHARE`, or are no numbers, may matter.
+    It is NaN where a product that was raised to `LEAST_SHARE`, or that is not a number, could change it.
     """
     for m in range(len(joint)):
         mass[:] = 0.0

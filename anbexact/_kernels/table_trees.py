@@ -382,7 +382,9 @@ def leaves_of_all(nodes, arities):
 
 
 @kernel
-def trees_log_likelihood(nodes, starts, arities, of_class, counts, settings, leaves, states, class_codes, weights):
+def trees_log_likelihood(
+    nodes, starts, arities, of_class, counts, count_starts, settings, leaves, states, class_codes, weights
+):
     """Return the conditional log likelihood of rows under one tree for every family, in nats, total.
 
     Parameters
@@ -395,8 +397,10 @@ def trees_log_likelihood(nodes, starts, arities, of_class, counts, settings, lea
         Numbers of states of the variable and its parents.
     of_class : (families,) int64
         See :func:`shrunk_distributions`.
-    counts : (nodes, most states) float64
-        The weights of the nodes by state of the variable.
+    counts : (entries,) float64
+        The weights of the nodes by state of the variable, one matrix (nodes, states) after the other, row by row.
+    count_starts : (families + 1,) int64
+        Where the matrix of every tree starts.
     settings : (3,) float64
         The strengths and the exponent; see :func:`shrunk_distributions`.
     leaves, states : (rows, classes, families) int32, int16
@@ -404,20 +408,20 @@ def trees_log_likelihood(nodes, starts, arities, of_class, counts, settings, lea
     class_codes, weights : (rows,) int64, float64
     """
     n_rows, n_classes, n_families = leaves.shape
-    logs = np.zeros(counts.shape)
+    logs = np.empty(len(counts))
     for f in range(n_families):
-        first, last, r = starts[f], starts[f + 1], arities[f, 0]
+        tree, own = nodes[starts[f] : starts[f + 1]], counts[count_starts[f] : count_starts[f + 1]]
         found = shrunk_distributions(
-            nodes[first:last], counts[first:last, :r], arities[f], of_class[f], settings[:2], settings[2]
+            tree, own.reshape(len(tree), arities[f, 0]), arities[f], of_class[f], settings[:2], settings[2]
         )
-        logs[first:last, :r] = np.log(found)
+        logs[count_starts[f] : count_starts[f + 1]] = np.log(found).reshape(found.size)
     joint = np.empty(n_classes)
     total = 0.0
     for t in range(n_rows):
         for c in range(n_classes):
             joint[c] = 0.0
             for f in range(n_families):
-                joint[c] += logs[starts[f] + leaves[t, c, f], states[t, c, f]]
+                joint[c] += logs[count_starts[f] + leaves[t, c, f] * arities[f, 0] + states[t, c, f]]
         highest, mass = joint.max(), 0.0
         for c in range(n_classes):
             mass += math.exp(joint[c] - highest)

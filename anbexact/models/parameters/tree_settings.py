@@ -87,12 +87,12 @@ def _together(trees: Sequence[TableTree]) -> tuple[npt.NDArray[Any], ...]:
     """Return trees as the first arguments of :func:`trees_log_likelihood`."""
     starts = np.cumsum([0, *(len(tree.nodes) for tree in trees)])
     arities = np.zeros((len(trees), max(len(tree.arities) for tree in trees)), dtype=np.int64)
-    counts = np.zeros((starts[-1], max(tree.counts.shape[1] for tree in trees)))
-    for tree, own, first, last in zip(trees, arities, starts, starts[1:], strict=False):
+    for tree, own in zip(trees, arities, strict=True):
         own[: len(tree.arities)] = tree.arities
-        counts[first:last, : tree.counts.shape[1]] = tree.counts
     of_class = np.array([tree.of_class for tree in trees])
-    return np.concatenate([tree.nodes for tree in trees]), starts, arities, of_class, counts
+    counts = np.concatenate([tree.counts.ravel() for tree in trees])
+    count_starts = np.cumsum([0, *(tree.counts.size for tree in trees)])
+    return np.concatenate([tree.nodes for tree in trees]), starts, arities, of_class, counts, count_starts
 
 
 def best_settings(folds: Sequence[HeldOutTrees]) -> TreeSettings:
