@@ -263,7 +263,9 @@ def _first_parents(scores, child, candidates, threshold, max_parents):
 
 @kernel
 def best_network(scores, n, max_parents, tolerance):
-    """Return the parents of every feature in the best network, as masks, ties broken as in :func:`learn_anb`.
+    """Return the parents of every feature in the best network, as masks, and the network's score.
+
+    Ties are broken as in :func:`learn_anb`; the score is the sum of the local scores of the features, in nats.
 
     Parameters
     ----------
@@ -311,4 +313,4 @@ def best_network(scores, n, max_parents, tolerance):
                 sink, chosen, fewest = b, mask, size
         parents[sink] = chosen
         members ^= 1 << sink
-    return parents
+    return parents, totals[-1]

@@ -60,8 +60,11 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             return self._search(table, score, **self._limits(self._most_parents, time_limit))
         deadline = Deadline(time_limit)
         structure = self._search(table, score, **self._limits(most, time_limit))
-        # The tables of the optimum may be too large; then, a second search finds the best structure within a limit.
-        fewer = affordable_limit(table, score, structure, required)
+        return self._affordable(table, score, structure, deadline)
+
+    def _affordable(self, table: DiscreteTable, score: Score, structure: Structure, deadline: Deadline) -> Structure:
+        """Return an optimum or, if its tables are too large, the best structure within a limit on parents."""
+        fewer = affordable_limit(table, score, structure, self.required_edges)
         if fewer is None:
             return structure
         return self._search(table, score, **self._limits(fewer, seconds_left(deadline)))
@@ -136,6 +139,23 @@ class _Shared:
     def __call__(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         """Return the best structure; see :meth:`NetworkClassifier._learn`."""
         return self.counts.learn(table, cast(BDeu, score), self.max_parents)
+
+
+@dataclass(frozen=True)
+class _Proved:
+    """The search of a classifier for the structure to be used, by shared counts; the limit is that of `_Shared`."""
+
+    counts: SharedCounts
+    max_parents: int | None
+    classifier: ExactClassifier
+
+    def __call__(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        """Return the best structure; see :meth:`NetworkClassifier._learn`."""
+        deadline = Deadline(time_limit)
+        structure = self.counts.proved(cast(BDeu, score), self.max_parents)
+        if self.max_parents is not None:
+            return structure
+        return self.classifier._affordable(table, score, structure, deadline)
 
 
 @dataclass(frozen=True)
@@ -260,19 +280,20 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         self, table: DiscreteTable
     ) -> Callable[[DiscreteTable, Sequence[DiscreteTable]], tuple[Search, ...] | None] | None:
         check_max_parents(self._most_parents)
-        free = not self.required_edges and not self.forbidden_edges
+        free = not self.required_edges and not self.forbidden_edges and self.memory_limit is None
         quick = _seconds(table) <= QUICK_SECONDS
         return self._with_shared_counts if self.structure_score == "bdeu" and free and quick else None
 
     def _with_shared_counts(self, table: DiscreteTable, parts: Sequence[DiscreteTable]) -> tuple[Search, ...] | None:
-        """Return the searches that are compared, with rehearsals by :class:`SharedCounts`; None if it has none."""
+        """Return the searches that are compared, all by :class:`SharedCounts`; None if it has none."""
         counts = SharedCounts.of(table, parts)
-        if counts is None:
+        if counts is None or not counts.names:
             return None
         compared = self._searches(table)[1]
         limits = [self._most_parents if search.max_parents is None else search.max_parents for search in compared]
         return tuple(
-            replace(search, rehearse=_Shared(counts, most)) for search, most in zip(compared, limits, strict=True)
+            replace(search, learn=_Proved(counts, most, self), rehearse=_Shared(counts, most))
+            for search, most in zip(compared, limits, strict=True)
         )
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 Weights = npt.NDArray[np.float64]
 DENSE_CELLS_PER_ROW = 8
 """Maximum number of cells per distinct row for which a contingency table is laid out completely."""
+MOST_CELLS_KEPT, MOST_KEPT = 1_000, 250
+"""Number of cells up to which their weights are kept for the next question, and number of such sets of variables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +199,24 @@ class DiscreteTable:
         return flat
 
     def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
-        """Return the weights of the observed joint states of the named variables, in arbitrary order."""
+        """Return the weights of the observed joint states of the named variables, in arbitrary order; read-only."""
+        kept, key = self._kept_weights, tuple(names)
+        if key in kept:
+            return kept[key]
         if math.prod(self.shape(names)) <= DENSE_CELLS_PER_ROW * len(self.codes):
             counts = self.counts(names).ravel()
-            return counts[counts > 0]
-        return np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
+            found = counts[counts > 0]
+        else:
+            found = np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
+        found.flags.writeable = False
+        if len(found) <= MOST_CELLS_KEPT and len(kept) < MOST_KEPT:
+            kept[key] = found
+        return found
+
+    @cached_property
+    def _kept_weights(self) -> dict[tuple[Hashable, ...], Weights]:
+        """By variables, what :meth:`cell_weights` returned: searches ask again for the families of a structure."""
+        return {}
 
     def observed_cells(self, names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Weights]:
         """Return the observed cells of the contingency table: ascending flat positions, and weights."""

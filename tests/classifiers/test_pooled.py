@@ -1,7 +1,9 @@
 """The pool as an estimator: what its weights are made of, time limits, weights of rows, hidden cells and frames."""
 
+import gc
 import pickle
 import warnings
+import weakref
 from math import inf
 
 import numpy as np
@@ -326,6 +328,27 @@ class TestFit:
         assert fitted[1].estimator.get_params() == bayes.get_params()
         shared.fitted(NaiveBayesClassifier(ess=2.0))
         assert len(fits) == 2
+
+    def test_networks_of_folds_are_learned_once_and_forgotten_after_their_last_member(self, monkeypatch):
+        X, y = frames(60)
+        fits, alive, fit = [], [], NaiveBayesClassifier.fit
+
+        def counted(self, *args, **kwargs):
+            gc.collect()
+            fits.append(weakref.ref(self))
+            alive.append(sum(model() is not None for model in fits))
+            return fit(self, *args, **kwargs)
+
+        monkeypatch.setattr(NaiveBayesClassifier, "fit", counted)
+        bayes = NaiveBayesClassifier(ess=1.0)
+        refit = RefittedClassifier(bayes, l2=1.0)
+        PooledClassifier([("NB", bayes), ("refit", refit), ("other", NaiveBayesClassifier(ess=2.0))], folds=3).fit(
+            X, y
+        )
+        # two networks, each learned from all rows and in 3 folds
+        assert len(fits) == 8
+        # the networks of folds: first kept for the refit; at the end, only that of the fold that is learned
+        assert alive == [1, 2, 3, 4, 2, 3, 3, 3]
 
     def test_of_shared_fits_is_that_of_separate_ones(self):
         X, y = frames(80)

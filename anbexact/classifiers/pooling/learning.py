@@ -283,8 +283,10 @@ def _learn_in_turn(
     """Do the work of :func:`learn_members`, one member after another."""
     fits = SharedFits(*rows)
     steps = len(records) * (len(folds) + 1)
+    networks = [network_key(record.member.estimator) for record in records]
     done: list[Record] = []
     for place, record in enumerate(records):
+        last = networks[place] not in networks[place + 1 :]
         if sparing and done and folds and _sufficient(done[-1], folds):
             break
         least = sum(other.seconds for other in records if other.member.name == record.member.slower_than)
@@ -310,7 +312,10 @@ def _learn_in_turn(
                     record.outcome = OUT_OF_TIME
                     break
                 tell(f"fold {number + 1} of {len(folds)}", number + 1)
-                if not record.learn_again(fold, labels, deadline.left):
+                in_time = record.learn_again(fold, labels, deadline.left)
+                if last and record.fitted is not None:
+                    fold.fits.forget(record.fitted)
+                if not in_time:
                     record.outcome = OUT_OF_TIME
                     break
         except (MemoryError, ValueError) as error:

@@ -14,7 +14,7 @@ class SharedFits:
     """Fits of members to the same rows; a network from which several members start is learned once.
 
     Members are learned from the rows alone by :meth:`fitted`, or by :meth:`fitted_again` with the values that they
-    chose from other rows.
+    chose from other rows. Networks are kept until :meth:`forget` says that no further member starts from them.
     """
 
     def __init__(self, X: Any, y: Any, weights: Any, soft: Any = None, groups: Any = None) -> None:
@@ -40,6 +40,12 @@ class SharedFits:
         if id(network) not in self._again:
             self._again[id(network)] = _fitted_within(seconds, network._unfitted_again(self._rows), self._rows)
         return self._again[id(network)]
+
+    def forget(self, member: DiscreteClassifier) -> None:
+        """Forget the network from which a fitted member starts; the tables of networks can take much memory."""
+        network = member._read_by()
+        self._networks.pop(network_key(network), None)
+        self._again.pop(id(network), None)
 
 
 def _fitted_within(seconds: float, unfitted: DiscreteClassifier, rows: FitRows) -> DiscreteClassifier:

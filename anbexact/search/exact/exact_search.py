@@ -33,6 +33,8 @@ from anbexact.tables.table import DiscreteTable
 
 SURE_SHARE, HOPELESS_SHARE = 1 / 3, 4.0
 """Estimated shares of the remaining time below which a search will end in time, and above which it will not."""
+ALL_SETS = "lattice dynamic programme"
+"""The name, in certificates, of the search over all sets of features."""
 
 
 Solve = Callable[[DiscreteTable, Any, Constraints, int, Deadline, Progress | None], Optimum | Stopped]
@@ -126,7 +128,7 @@ class ExactSearch:
         check_fits(plan)
         solver = Solver(solve_families, "dynamic programme over families")
         if plan.has_lattice:
-            solver = Solver(solve_lattice, "lattice dynamic programme")
+            solver = Solver(solve_lattice, ALL_SETS)
         if isinf(plan.deadline.left):
             return solver, Fallback(None)
         hopeless = plan.all_sets and plan.seconds / plan.threads > HOPELESS_SHARE * plan.deadline.left

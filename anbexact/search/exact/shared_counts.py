@@ -1,4 +1,4 @@
-"""Exact searches over a table and parts of it that share one pass of counts, and prove nothing."""
+"""Exact searches over a table and parts of it that share one pass of counts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ import numpy.typing as npt
 from anbexact._kernels.shared_counts import best_network, count_sets, places_of, score_sets
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.cached import cached_property
+from anbexact._runtime.deadline import Deadline
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import BDeu
-from anbexact.search.exact.solution import tie_tolerance
-from anbexact.search.scoring.set_scores import cell_values, entropy_order
-from anbexact.search.single_states import single_states
+from anbexact.search.constraints import make_constraints
+from anbexact.search.exact.exact_search import ALL_SETS, ExactSearch, Fallback
+from anbexact.search.exact.plan import Plan
+from anbexact.search.exact.solution import TIE_SHARE, Optimum, tie_tolerance
+from anbexact.search.scoring.set_scores import cell_values, entropy_order, n_sets
+from anbexact.search.single_states import SingleStates, single_states
 from anbexact.tables.table import DiscreteTable
 
 
@@ -42,7 +46,9 @@ class SharedCounts:
     times: Integers
     _scores: dict[tuple[int, float], Floats] = field(default_factory=dict, init=False, repr=False)
     _values: dict[float, Floats] = field(default_factory=dict, init=False, repr=False)
-    _masks: dict[tuple[int, float], list[int]] = field(default_factory=dict, init=False, repr=False)
+    _networks: dict[tuple[int, float, float], tuple[list[int], float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def of(cls, table: DiscreteTable, parts: Sequence[DiscreteTable]) -> Self | None:
@@ -78,7 +84,8 @@ class SharedCounts:
         return cls(tables, *counted)
 
     @cached_property
-    def _names(self) -> tuple[Hashable, ...]:
+    def names(self) -> tuple[Hashable, ...]:
+        """The features with several states, in table order."""
         return _searched(self.tables[0])
 
     @cached_property
@@ -86,7 +93,7 @@ class SharedCounts:
         """The distinct numbers of joint states of a set and the class, and the place of every set's among them."""
         table = self.tables[0]
         sizes = np.array([float(table.vocabulary.arity(table.vocabulary.class_name))])
-        for name in self._names:
+        for name in self.names:
             sizes = np.concatenate([sizes, sizes * table.vocabulary.arity(name)])
         distinct, rows = np.unique(sizes, return_inverse=True)
         return distinct, rows.reshape(-1)
@@ -103,9 +110,10 @@ class SharedCounts:
         return self._scores[part, ess]
 
     def learn(self, table: DiscreteTable, score: BDeu, max_parents: int | None) -> Structure:
-        """Return the best augmented naive Bayes for one of the tables, without a proof.
+        """Return the best augmented naive Bayes for one of the tables, without its proof.
 
-        It is the structure of :func:`~anbexact.learn_anb`.
+        It is the structure of :func:`~anbexact.learn_anb`; for the whole table, :meth:`proved` returns its
+        certificate, too.
 
         Parameters
         ----------
@@ -116,32 +124,66 @@ class SharedCounts:
             Maximum number of feature parents of a feature.
         """
         part = next(k for k, one in enumerate(self.tables) if one is table)
-        names, scores = self._names, self.set_scores(part, score.ess)
-        n = len(names)
-        masks = self._best(part, score.ess, n if max_parents is None else max_parents)
+        scores = self.set_scores(part, score.ess)
+        most = len(self.names) if max_parents is None else max_parents
+        masks, _ = self._best(part, score.ess, most)
         c = table.vocabulary.class_name
         parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(table.vocabulary.features, (c,))
+        parents |= {name: (c, *of_name) for name, of_name in self._named(masks).items()}
+        parents[c] = ()
         total = float(scores[0]) - (lgamma(score.ess + table.weight_sum) - lgamma(score.ess))
         for b, mask in enumerate(masks):
-            parents[names[b]] = (c, *(names[p] for p in range(n) if mask >> p & 1))
             total += float(scores[mask | 1 << b] - scores[mask])
-        parents[c] = ()
         certificate = Certificate(False, float("inf"), float("inf"), len(scores), 0.0, "shared counts")
         return Structure(c, parents, total, certificate)
 
-    def _best(self, part: int, ess: float, max_parents: int) -> list[int]:
-        """Return the parents of every feature in the best network, as masks.
+    def proved(self, score: BDeu, max_parents: int | None) -> Structure:
+        """Return what :func:`~anbexact.learn_anb` returns for the whole table: the structure with its certificate.
+
+        There must be features with several states.
+
+        Parameters
+        ----------
+        score : BDeu
+        max_parents : int, optional
+            Maximum number of feature parents of a feature.
+        """
+        table, deadline = self.tables[0], Deadline(None)
+        rest, constraints = SingleStates.of(table, score), make_constraints(self.names, max_parents, (), ())
+
+        def best(rounding: float) -> tuple[list[int], float]:
+            return self._best(0, score.ess, constraints.max_parents, rounding)
+
+        solved = Optimum(
+            best(TIE_SHARE)[1],
+            n_sets(len(self.names), constraints.max_parents + 1),
+            lambda rounding: self._named(best(rounding)[0]),
+        )
+        plan = Plan(rest.table, score, constraints, 1, deadline, None)
+        search = ExactSearch(plan, table.vocabulary.class_name, None)
+        return rest.added_to(search.concluded(solved, ALL_SETS, Fallback(None)), below_class=True)
+
+    def _named(self, masks: Sequence[int]) -> dict[Hashable, tuple[Hashable, ...]]:
+        """Return the feature parents of every feature, for which masks stand."""
+        names = self.names
+        return {
+            name: tuple(parent for p, parent in enumerate(names) if mask >> p & 1)
+            for name, mask in zip(names, masks, strict=True)
+        }
+
+    def _best(self, part: int, ess: float, max_parents: int, rounding: float = TIE_SHARE) -> tuple[list[int], float]:
+        """Return the parents of every feature in the best network, as masks, and its score.
 
         The best network without a limit is the best one within all limits that it keeps.
         """
-        n, known = len(self._names), self._masks.get((part, ess))
-        if known is not None and max(map(int.bit_count, known), default=0) <= max_parents:
+        n, known = len(self.names), self._networks.get((part, ess, rounding))
+        if known is not None and max(map(int.bit_count, known[0]), default=0) <= max_parents:
             return known
-        tolerance = tie_tolerance(self.tables[part])
-        masks: list[int] = best_network(self.set_scores(part, ess), n, max_parents, tolerance).tolist()
+        tolerance = tie_tolerance(self.tables[part], rounding)
+        parents, total = best_network(self.set_scores(part, ess), n, max_parents, tolerance)
         if max_parents >= n - 1:
-            self._masks[part, ess] = masks
-        return masks
+            self._networks[part, ess, rounding] = parents.tolist(), total
+        return parents.tolist(), total
 
 
 def _searched(table: DiscreteTable) -> tuple[Hashable, ...]:
