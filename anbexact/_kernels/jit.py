@@ -42,5 +42,8 @@ faster; such a call would crash the interpreter.
 vectorised = partial(inner, error_model="numpy")
 """Like :data:`inner`, for loops that divide: without a test for a divisor of 0, the compiler can vectorise them."""
 
+summing = partial(inner, fastmath={"reassoc", "contract"})
+"""Like :data:`inner`, for sums of products: in whatever order is quickest, the compiler can vectorise them."""
+
 inlined = partial(_compiled, inline="always")
 """Decorator of functions that are compiled into the kernels that call them."""

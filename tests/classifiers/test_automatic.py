@@ -62,20 +62,20 @@ def test_a_smooth_tree_is_tried_whatever_its_size_and_three_features_only_of_few
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("members", [members_in_time, automatic_members])
 def test_members_that_extend_others_come_after_them(members, cut):
-    for n_features, n_rows in ((5, 150), (10, 5_000), (MANY_FEATURES + 1, 500)):
+    for n_features, n_rows in ((5, 30), (5, 150), (10, 5_000), (MANY_FEATURES + 1, 500)):
         found = members(n_features, 2, n_rows, {}, cut=cut, readable=False)
         names, extended = [member.name for member in found], [set(member.extends) for member in found]
         n_others = sum(not some for some in extended)
         assert all(extended[n_others:])
         for place, some in enumerate(extended):
             assert some <= set(names[:place])
-        more = "ANB smooth" if cut else "TAN refitted"
+        more = "ANB smooth" if cut else "TAN refitted"  # the former only from `ROWS_FOR_ALL_CUTS` rows on
         assert any({"TAN smooth"} == some for some in extended) == (more in names)
         tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
-        assert bool(tree) == (cut and members is automatic_members)
+        assert bool(tree) == (cut and members is automatic_members and "TAN smooth" in names)
 
 
-def test_refits_extend_smooth_members_unless_rows_are_few():
+def test_refits_extend_smooth_members():
     def extended(n_features, n_rows):
         found = automatic_members(n_features, 2, n_rows, {}, cut=False)
         return {member.name: member.extends for member in found if member.extends}
@@ -83,21 +83,52 @@ def test_refits_extend_smooth_members_unless_rows_are_few():
     networks = ("TAN", "kDB", "ANB")
     refits = {f"{name} refitted": (f"{name} smooth",) for name in networks}
     trees = {"kDB trees, 5 parents": ("kDB hierarchical, 5 parents",)}
-    assert extended(5, 100) == extended(5, 5_000) == refits | trees
-    assert extended(5, 99) == {}
-    assert (
-        extended(members.MANY_UNKNOWNS // (2 * members.INTERVALS) + 1, 100) == trees
-    )  # there are no smooth interactions
+    assert extended(5, 50) == extended(5, 5_000) == refits | trees
+    assert extended(5, 49) == extended(5, 40) == trees
+    assert extended(5, 39) == {}
+    many_features = members.MANY_UNKNOWNS // (2 * members.INTERVALS) + 1  # there are no smooth interactions
+    assert extended(many_features, 50) == trees
 
 
 def test_the_order_of_members_where_no_column_is_cut():
+    def names(n_rows, n_features=5):
+        return [member.name for member in automatic_members(n_features, 2, n_rows, {}, cut=False)]
+
     smooth = ["NB smooth", "TAN smooth", "kDB smooth", "ANB smooth"]
     refits, plain = ["TAN refitted", "kDB refitted", "ANB refitted"], ["TAN", "kDB", "ANB"]
-    names = [member.name for member in automatic_members(5, 2, 150, {}, cut=False)]
-    assert names == [*smooth, *plain, "kDB hierarchical, 5 parents", "kernel", *refits, "kDB trees, 5 parents"]
-    assert names == [member.name for member in most_promising_first(automatic_members(5, 2, 150, {}, cut=False))]
-    few = [member.name for member in automatic_members(5, 2, 99, {}, cut=False)]
-    assert few == [*smooth, *refits, *plain, "kernel"]
+    dense, trees = "kDB hierarchical, 5 parents", "kDB trees, 5 parents"
+    assert names(50) == names(1_999) == [*smooth, *plain, dense, "kernel", *refits, trees]
+    assert names(50) == [member.name for member in most_promising_first(automatic_members(5, 2, 50, {}, cut=False))]
+    assert names(49) == names(40) == [*smooth, *plain, dense, "kernel", trees]
+    assert names(39) == names(30) == [*smooth, *plain, "kernel"]
+    assert names(29) == names(20) == [*smooth, "kernel"]
+    assert names(19) == smooth
+    without_interactions = ["NB smooth", *refits[:2], *plain[:2]]  # tables and refits stand in for them
+    assert names(19, n_features=84) == without_interactions
+
+
+def test_the_members_of_few_rows_where_columns_are_cut():
+    def found(n_rows, n_features=5, **how):
+        of_size = automatic_members(n_features, 2, n_rows, how.pop("settings", {}), cut=True, **how)
+        return {member.name: member.extends for member in of_size}
+
+    simple, tree, equal_width = ("NB smooth", "TAN, 8 intervals"), ("TAN smooth",), "kDB hierarchical, equal width"
+    few = ["NB smooth", "kernel", "TAN, 8 intervals", equal_width, "ANB, 5 intervals", "ANB smooth, 5 intervals"]
+    assert list(found(40)) == list(found(1_999)) == few
+    assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
+    assert list(found(19)) == [name for name in few if name not in (equal_width, "kernel")]
+    assert found(1_999)["ANB smooth, 5 intervals"] == simple
+    many = found(2_000)
+    assert set(many) - set(few) == {"kDB", "TAN smooth", "ANB smooth", "kDB hierarchical, 4 parents"}
+    assert many["TAN smooth"] == simple
+    assert many["ANB smooth"] == many["ANB smooth, 5 intervals"] == tree
+    assert set(found(40, readable=True)) == set(many) - {"kernel", equal_width, "kDB hierarchical, 4 parents"}
+    one_rule = found(40, settings={"discretizer": "mdlp"})
+    assert list(one_rule) == ["NB smooth", "kernel", "TAN", "kDB", "ANB", "TAN smooth", "ANB smooth"]
+    assert one_rule["ANB smooth"] == tree
+    without_tree = found(2_000, n_features=220)
+    assert "TAN smooth" not in without_tree
+    assert "ANB smooth" not in without_tree
 
 
 @pytest.mark.parametrize("cut", [True, False])
@@ -378,8 +409,11 @@ def test_iris_needs_few_models(monkeypatch):
     assert model.score(X, y) > 0.95
 
 
-@pytest.mark.parametrize("rows", [1_799, 1_800, 2_400, 3_000])
-def test_of_many_rows_no_more_are_held_out_than_the_weights_need(rows, monkeypatch):
+@pytest.mark.parametrize(
+    ("rows", "expected"), [(1_499, 300), (1_500, 300), (1_799, 360), (1_800, 600), (2_400, 600), (3_000, 600)]
+)
+def test_of_many_rows_no_more_are_held_out_than_the_weights_need(rows, expected, monkeypatch):
+    """A fifth of fewer than 2,000 rows where no column is cut, then at most a third."""
     monkeypatch.setattr(automatic, "MOST_HELD_OUT", 600)
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.integers(0, 3, rows), "b": rng.integers(0, 2, rows)})
@@ -389,7 +423,7 @@ def test_of_many_rows_no_more_are_held_out_than_the_weights_need(rows, monkeypat
     model = AutoClassifier(n_jobs=1)
     model._automatic = lambda *args, **how: members_in_time(*args, **how)[:1]
     model.fit(X, pd.Series(rng.integers(0, 2, rows), name="k"))
-    (fold,) = made[0]
-    learned, held_out = (part.given.weights.sum() for part in (fold.learned, fold.held_out))
-    assert abs(held_out - 600) <= 2
+    assert len(made[0]) == (1 if rows >= automatic.ROWS_FOR_ONE_FOLD else 5)
+    learned, held_out = (part.given.weights.sum() for part in (made[0][0].learned, made[0][0].held_out))
+    assert abs(held_out - expected) <= 2
     assert learned + held_out == rows

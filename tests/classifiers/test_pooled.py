@@ -206,8 +206,10 @@ class TestFit:
     def test_automatic_members_say_what_they_are(self):
         X, y = frames(60)
         pool = PooledClassifier(n_jobs=1).fit(X, y)
-        assert {"NB smooth", "TAN smooth", "ANB smooth", "kDB"} <= set(pool.members_.index)
-        assert set(pool.members_["outcome"]) <= {"pooled", "weight 0", "same as ANB smooth"}
+        named = {"NB smooth", "kernel", "TAN, 8 intervals", "ANB, 5 intervals", "ANB smooth, 5 intervals"}
+        assert named <= set(pool.members_.index)
+        alike = {f"same as {name}" for name in pool.members_.index}
+        assert set(pool.members_["outcome"]) <= {"pooled", "weight 0", *alike}
         assert pool.score(X, y) > 0.7
 
     def test_automatic_members_depend_on_the_size(self):
@@ -216,11 +218,11 @@ class TestFit:
 
         of_cuts = names(5, 2, 2_000, cut=True)
         assert len(of_cuts) == len(set(of_cuts)) == 10
-        assert set(of_cuts) - set(names(5, 2, 1_999, cut=True)) == {"kDB hierarchical, 4 parents"}
-        assert names(5, 2, 1_999, cut=True) == names(5, 2, 100, cut=True)
-        assert names(5, 2, 2_000, cut=True, readable=True) == names(5, 2, 99, cut=True)
-        many_rows = {"kDB hierarchical, equal width", "kernel"}
-        assert set(names(5, 2, 100, cut=True)) - set(names(5, 2, 99, cut=True)) == many_rows
+        of_few = {"kDB", "TAN smooth", "ANB smooth", "kDB hierarchical, 4 parents"}
+        assert set(of_cuts) - set(names(5, 2, 1_999, cut=True)) == of_few
+        without = {"kernel", "kDB hierarchical, equal width", "kDB hierarchical, 4 parents"}
+        assert set(names(5, 2, 2_000, cut=True, readable=True)) == set(of_cuts) - without
+        assert names(5, 2, 2_000, cut=True, readable=True) == names(5, 2, 10, cut=True, readable=True)
         members = automatic_members(5, 2, 5_000, {}, cut=True, readable=True)
         assert max(getattr(member.estimator, "k", 0) for member in members) == 2  # or no to_logit() would fit
         of_all = names(5, 2, 5_000, cut=False)
@@ -229,13 +231,6 @@ class TestFit:
         assert len(of_states) == len(set(of_states)) == 14
         assert set(of_states) - set(names(40, 2, 2_000, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
         assert set(of_states) - set(names(5, 2, 1_999, cut=False)) == {"kDB refitted, 4 parents"}
-        assert names(5, 2, 100, cut=False) == names(5, 2, 1_999, cut=False)
-        assert set(of_states) - set(names(5, 2, 99, cut=False)) == {
-            "kDB refitted, 4 parents",
-            "kDB hierarchical, 5 parents",
-            "kDB trees, 5 parents",
-        }
-        assert set(names(5, 2, 50, cut=False)) - set(names(5, 2, 49, cut=False)) == {"kernel"}
         assert "kernel" in names(5, 10, 100_000)
         assert "kernel" not in names(5, 2, 100_001)  # it would have few points
         assert "kernel" in names(5, 20, 50_000)
@@ -616,7 +611,7 @@ class TestFit:
         assert [record.fitted is None for record in records[2:4]] == [factor < 1] * 2
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("factor", "n_rows"), [(0.0, 120), (inf, 120), (0.0, 90)])
+    @pytest.mark.parametrize(("factor", "n_rows"), [(0.0, 120), (inf, 120), (0.0, 45), (0.0, 39)])
     def test_refits_and_trees_are_left_out_where_simpler_members_are_far_behind(self, factor, n_rows, monkeypatch):
         monkeypatch.setattr(learning, "FAR_BEHIND", factor)
         rng = np.random.default_rng(0)
@@ -624,14 +619,16 @@ class TestFit:
         y = np.where(rng.random(n_rows) < 0.25, "no", np.where(X["a"] == X["b"], "yes", "no"))
         outcomes = PooledClassifier(n_jobs=1).fit(X, y).members_["outcome"]
         left_out = {name: of for name, of in outcomes.items() if of.endswith("far behind")}
-        if factor or n_rows < 100:
+        of_refits = {f"{name} refitted": f"{name} smooth is far behind" for name in ("TAN", "kDB", "ANB")}
+        of_trees = {"kDB trees, 5 parents": "kDB hierarchical, 5 parents is far behind"}
+        if factor or n_rows < 40:
             assert left_out == {}
         else:
-            of_refits = {f"{name} refitted": f"{name} smooth is far behind" for name in ("TAN", "kDB", "ANB")}
-            assert left_out == of_refits | {"kDB trees, 5 parents": "kDB hierarchical, 5 parents is far behind"}
+            assert left_out == (of_trees if n_rows < 50 else of_refits | of_trees)
 
     @pytest.mark.parametrize("time_limit", [None, 600])
-    def test_with_a_time_limit_the_smooth_tree_is_learned_early(self, time_limit):
+    def test_with_a_time_limit_the_smooth_tree_is_learned_early(self, time_limit, monkeypatch):
+        monkeypatch.setattr(members_of_pools, "ROWS_FOR_ALL_CUTS", 50)
         X, y = frames()
         X = X.assign(z=np.linspace(0.0, 1.0, len(X)) + 1 / 3)
         names = PooledClassifier(time_limit=time_limit).fit(X, y).members_.index.tolist()

@@ -41,15 +41,17 @@ lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
 below which the strengths of all these members are chosen by cross-validation."""
-ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 100
+ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 40
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
 need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
-ROWS_TO_LEAVE_OUT_REFITS = 100
-"""Number of rows from which on a refit is left out if the smooth member of the same network is far behind: with fewer
-rows, a difference is often due to chance."""
-ROWS_FOR_KERNEL, FEWER_ROWS_FOR_KERNEL = 100, 50
-"""Numbers of rows from which on kernel logistic regression is a member: where columns are cut, and where none is.
-Interactions of all orders need rows."""
+ROWS_FOR_ALL_CUTS = 2_000
+"""Number of rows from which on, where columns are cut by several rules, all networks on the cut points of MODL are
+members. With fewer rows, only naive Bayes is, unless the pool is to be readable."""
+ROWS_FOR_TABLES, ROWS_FOR_REFITS = 30, 50
+"""Numbers of rows from which on, where no column is cut, there are automatic members without smooth shapes: networks
+as they are learned, and refits."""
+ROWS_FOR_KERNEL = 20
+"""Number of rows from which on kernel logistic regression is a member."""
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
@@ -89,9 +91,14 @@ def automatic_members(
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
     frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
-    Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also
-    refitted without smooth shapes, and as they are learned; and, with enough rows, kDB with four and five parents.
-    Refits extend the smooth members of the same networks, and tables as trees extend hierarchical ones.
+    With fewer than `ROWS_FOR_ALL_CUTS` rows, naive Bayes is then the only network on the cut points of MODL, unless
+    ``readable``: next to kernel logistic regression, the others hardly change the predictions.
+
+    Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also as
+    they are learned, with `ROWS_FOR_TABLES` rows or more, and refitted without smooth shapes, with `ROWS_FOR_REFITS`
+    or more; and, with enough rows, kDB with four and five parents. Refits extend the smooth members of the same
+    networks, and tables as trees extend hierarchical ones.
+
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
     features, or many features and many rows. Kernel logistic regression is added if there are enough rows, but not
     too many, and rows times classes are not too many either.
@@ -117,12 +124,14 @@ def automatic_members(
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=not readable
-        and (ROWS_FOR_KERNEL if cut else FEWER_ROWS_FOR_KERNEL) <= n_rows <= MOST_ROWS_FOR_KERNEL
+        and ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL
         and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
-        refits_extend=n_rows >= ROWS_TO_LEAVE_OUT_REFITS,
+        tables=n_rows >= ROWS_FOR_TABLES,
+        refits=n_rows >= ROWS_FOR_REFITS,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
+        all_cuts=n_rows >= ROWS_FOR_ALL_CUTS or readable,
     )
     if cut:
         return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
@@ -132,7 +141,9 @@ def automatic_members(
 class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
-    ``refits_extend`` is whether a refit extends the member with smooth shapes of the same network.
+    ``tables`` and ``refits`` are whether networks are members as they are learned, and refitted, where the same
+    networks with smooth shapes are members, too. ``all_cuts`` is whether all networks on the cut points of MODL are
+    members where columns are cut by several rules.
     """
 
     exact: bool
@@ -141,8 +152,10 @@ class _Kinds(NamedTuple):
     kernel: bool
     points: int
     hierarchical: bool
-    refits_extend: bool
+    tables: bool
+    refits: bool
     four_parents: bool
+    all_cuts: bool
 
 
 def most_promising_first(members: list[Member]) -> list[Member]:
@@ -217,12 +230,14 @@ def _cross_validated(name: str, network: NetworkClassifier, intervals: int = FEW
 def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: bool) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
+    all_cuts = kinds.all_cuts or not varied
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, points=kinds.points, **given)))
     tan = _on("TAN", 8, varied, TANClassifier(discretizer=eight, **given))
     members.append(tan)
-    members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
+    if all_cuts:
+        members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
     if kinds.hierarchical and varied:
         two = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
         members.append(Member("kDB hierarchical, equal width", two))
@@ -231,15 +246,17 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
             members.append(Member("kDB hierarchical, 4 parents", four))
     if kinds.exact:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
-    if kinds.smooth_tan:
+    simpler: tuple[str, ...] = (NB_SMOOTH, tan.name)
+    if kinds.smooth_tan and all_cuts:
         tree = TANClassifier(discretizer=rule, **given)
-        members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=(NB_SMOOTH, tan.name)))
-    if kinds.smooth:
+        members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler))
+        simpler = (TAN_SMOOTH,)
+    if kinds.smooth and all_cuts:
         network = ANBClassifier(discretizer=rule, **given)
-        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=(TAN_SMOOTH,)))
+        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler))
     if kinds.smooth and varied:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
-        members.append(replace(on_five, extends=(TAN_SMOOTH,)))
+        members.append(replace(on_five, extends=simpler))
     return members
 
 
@@ -249,21 +266,22 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     if kinds.exact:
         networks["ANB"] = ANBClassifier(**given)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
+    refits = [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
     if kinds.smooth:
         members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
-    refits = [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
-    late = kinds.smooth and kinds.refits_extend
-    if not late:
+        refits = [replace(of, extends=(f"{name} smooth",)) for name, of in zip(networks, refits, strict=True)]
+    else:
         members += refits
     if kinds.four_parents:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
-    members += [Member(name, network) for name, network in networks.items()]
+    if kinds.tables or not kinds.smooth:
+        members += [Member(name, network) for name, network in networks.items()]
     if kinds.hierarchical:
         members.append(Member(FIVE_PARENTS, KDBClassifier(k=5, parameters="hierarchical", **given)))
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(points=kinds.points, **given)))
-    if late:
-        members += [replace(of, extends=(f"{name} smooth",)) for name, of in zip(networks, refits, strict=True)]
+    if kinds.smooth and kinds.refits:
+        members += refits
     if kinds.hierarchical:
         trees = KDBClassifier(k=5, parameters="tree", **given)
         members.append(Member("kDB trees, 5 parents", trees, extends=(FIVE_PARENTS,)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import product
-from math import inf, isqrt, prod
+from math import inf, isqrt, prod, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,11 @@ FOLDS, ROWS_TO_PREDICT = 3, 800
 """Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
 ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
+CLEARLY_WORSE = 2.0
+"""Number of standard errors of the difference of losses: a setting that is worse than the best one by more, in the
+folds so far, is not tried in the others."""
+ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (500, 1_000), 4
+"""Relevances are learned from a quarter of the distinct rows, but from at least 500 of them, and at most 1,000."""
 MOST_CORRELATIONS = 5 * 10**7
 """Maximum number of correlations between rows and points; with more rows, there are fewer points."""
 PRODUCTS_PER_SECOND = 10**9
@@ -100,7 +105,9 @@ class _Fold:
     def __init__(
         self, left: DiscreteTable, held: DiscreteTable, cut_points: dict[Hashable, Cuts], rng: np.random.Generator
     ) -> None:
-        self._left = DistinctRows.of(left).some(ROWS_TO_LEARN, rng)
+        rows = DistinctRows.of(left)
+        self._for_relevance = _for_relevance(rows)
+        self._left = rows.some(ROWS_TO_LEARN, rng)
         self._held = DistinctRows.of(held).some(ROWS_TO_COMPARE, rng)
         self._distances = distances_of(left, cut_points)
         self._informations = information(left, self._distances)
@@ -124,11 +131,11 @@ class _Fold:
         """The total loss of the class frequencies, in nats."""
         return -float(self._held.weights.sum(axis=0) @ self._left.biases)
 
-    def loss(self, setting: KernelSetting, deadline: Deadline) -> float:
-        """Return the total loss on the rows to predict, in nats."""
+    def losses(self, setting: KernelSetting, deadline: Deadline) -> Floats:
+        """Return the total loss of every distinct row to predict, in nats."""
         rate, l2, relevance = setting
         if relevance not in self._logs:
-            own = _with_relevances(self._distances, self._informations, self._left, relevance, deadline)
+            own = _with_relevances(self._distances, self._informations, self._for_relevance, relevance, deadline)
             points = self._left.codes
             self._logs[relevance] = (
                 log_correlations(points, points, own, 1.0),
@@ -147,7 +154,7 @@ class _Fold:
         self._latest = basis @ found[:-1], found[-1:]
         odds = np.exp(rate * to_held) @ solve_triangular(basis, found[:-1], lower=True, trans="T")
         logs = log_softmax(self._left.biases + found[-1] + odds, axis=1)
-        return -float((self._held.weights * logs).sum())
+        return -np.asarray(np.einsum("tc,tc->t", self._held.weights, logs))
 
 
 def choose_kernel(
@@ -196,14 +203,20 @@ def choose_kernel(
     if not folds:
         return KernelChoice(at(place))
     weight = sum(fold.weight for fold in folds)
-    known: dict[tuple[int, ...], float] = {}
+    tried: dict[tuple[int, ...], list[Floats]] = {}
 
-    def loss_at(place: tuple[int, ...]) -> float:
-        if place not in known:
-            known[place] = sum(fold.loss(at(place), deadline) for fold in folds) / weight
+    def loss_at(place: tuple[int, ...], rival: tuple[int, ...] | None = None) -> float:
+        if place not in tried:
+            tried[place] = []
+            for fold in folds:
+                if rival is not None and _clearly_worse(tried[place], tried[rival]):
+                    break
+                tried[place].append(fold.losses(at(place), deadline))
             if progress is not None:
-                progress("rate, precision and relevance", len(known) / n_settings)
-        return known[place]
+                progress("rate, precision and relevance", len(tried) / n_settings)
+        if len(tried[place]) < len(folds):
+            return inf
+        return sum(float(of_fold.sum()) for of_fold in tried[place]) / weight
 
     def end_of_climb(place: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
         least, ended = loss_at(place), None
@@ -211,7 +224,7 @@ def choose_kernel(
             ended = place
             for axis, step in product(axes, (-1, 1)):
                 near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
-                while 0 <= near[axis] < lengths[axis] and not deadline.passed and loss_at(near) < least:
+                while 0 <= near[axis] < lengths[axis] and not deadline.passed and loss_at(near, place) < least:
                     least, place = loss_at(near), near
                     near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
         return place
@@ -223,6 +236,19 @@ def choose_kernel(
         place = min(place, learned, key=loss_at)
     of_frequencies = sum(fold.loss_of_frequencies for fold in folds) / weight
     return KernelChoice(at(place), loss_at(place), of_frequencies)
+
+
+def _clearly_worse(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:
+    """Whether the losses of rows in some folds are higher than those of the best setting by more than chance."""
+    differences = [own - best for own, best in zip(losses, of_best, strict=False)]
+    total = sum(float(own.sum()) for own in differences)
+    return total > CLEARLY_WORSE * sqrt(sum(float(own @ own) for own in differences)) > 0
+
+
+def _for_relevance(rows: DistinctRows) -> DistinctRows:
+    """Return the rows from which relevances are learned."""
+    fewest, most = ROWS_FOR_RELEVANCE
+    return rows.some(min(max(len(rows.weights) // SHARE_FOR_RELEVANCE, fewest), most), np.random.default_rng(SEED))
 
 
 def _with_relevances(
@@ -266,8 +292,9 @@ def fit_kernel(
         When it passes, the best coefficients found so far are used. If little time is left, there are fewer points.
     """
     rows, distances = DistinctRows.of(table), distances_of(table, cut_points)
-    some = rows.some(ROWS_TO_LEARN, np.random.default_rng(SEED))
-    distances = _with_relevances(distances, information(table, distances), some, setting.relevance, deadline)
+    distances = _with_relevances(
+        distances, information(table, distances), _for_relevance(rows), setting.relevance, deadline
+    )
     n_rows = len(rows.weights)
     most_points = max(1, min(most_points, MOST_CORRELATIONS // max(n_rows, 1)))
     if deadline.left < inf:
@@ -299,12 +326,16 @@ def fit_kernel(
 def _root(covariance: Floats) -> Floats:
     """Return the lower Cholesky factor of a matrix of correlations, shape (points, points), which is overwritten."""
     covariance[np.diag_indices_from(covariance)] += JITTER
-    return np.asarray(cholesky(covariance, lower=True, overwrite_a=True))
+    return np.asarray(cholesky(covariance.T, overwrite_a=True).T)
 
 
 def _mode(basis: Floats, rows: DistinctRows, l2: float, deadline: Deadline, start: Floats | None = None) -> Floats:
-    """Return the coefficients of :func:`~anbexact.models.kernel.mode.mode` for some rows."""
-    return mode(Objective(basis, rows.weights, rows.biases, l2), deadline, start)
+    """Return the coefficients of :func:`~anbexact.models.kernel.mode.mode` for some rows.
+
+    If all rows are points, the basis is the factor of their correlations.
+    """
+    triangular = basis.shape[0] == basis.shape[1]
+    return mode(Objective(basis, rows.weights, rows.biases, l2, triangular=triangular), deadline, start)
 
 
 def learn_kernel(

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from math import inf, sqrt
 
 import numpy as np
 import oracles
@@ -224,7 +225,11 @@ class TestRows:
 
 
 def losses(table, values, n_folds):
-    """The log loss in some of three folds by the places of the values, and that of the class frequencies."""
+    """The log loss in some of three folds by the places of the values, and that of the class frequencies.
+
+    The loss of a setting that is clearly worse than a rival in the first folds is infinite: worse by more than twice
+    the root of the sum of squared differences, one for each distinct row.
+    """
     folds, learned = [], []
     for pair in split_table(table, 3)[:n_folds]:
         left, held = map(Sample.of, pair)
@@ -240,13 +245,22 @@ def losses(table, values, n_folds):
         return tuple(1 + left.correlations(rows, known, rate, relevance) for rows in (known, new))
 
     @cache
-    def loss_at(place):
+    def of_rows(place):
         rate, l2, relevance = (own[k] for own, k in zip(values, place, strict=True))
-        found = 0.0
+        found = []
         for fold, (_, _, of_known, _, of_new) in enumerate(folds):
             own, to_new = covariances(fold, rate, relevance)
-            found -= (of_new * oracles.process_logs(of_known, own, l2, to_new)).sum()
-        return found / total
+            found.append((-(of_new * oracles.process_logs(of_known, own, l2, to_new)).sum(axis=1)).tolist())
+        return found
+
+    def loss_at(place, rival=None):
+        if rival is not None:
+            pairs = []
+            for of_fold, of_rival in list(zip(of_rows(place), of_rows(rival), strict=True))[:-1]:
+                pairs += [own - other for own, other in zip(of_fold, of_rival, strict=True)]
+                if sum(pairs) > 2 * sqrt(sum(own**2 for own in pairs)):
+                    return inf
+        return sum(map(sum, of_rows(place))) / total
 
     baseline = -sum((of_new @ oracles.prior_logs(of_known)).sum() for _, _, of_known, _, of_new in folds) / total
     return loss_at, baseline
@@ -256,9 +270,17 @@ def climbed(loss_at, lengths, learned=False):
     """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on.
 
     If relevances may be learned, that comes after the last exponent, and the search goes on there without exponents.
+    A setting competes with the best one when it is looked at for the first time.
     """
+    seen = {}
+
+    def compared(place, rival=None):
+        if place not in seen:
+            seen[place] = loss_at(place, rival)
+        return seen[place]
 
     def end(here, axes):
+        compared(here)
         before = None
         while here != before:
             before = here
@@ -266,14 +288,14 @@ def climbed(loss_at, lengths, learned=False):
                 for step in (-1, 1):
                     while True:
                         near = tuple(k + step * (a == axis) for a, k in enumerate(here))
-                        if not 0 <= near[axis] < lengths[axis] or loss_at(near) >= loss_at(here):
+                        if not 0 <= near[axis] < lengths[axis] or compared(near, here) >= compared(here):
                             break
                         here = near
         return here
 
     found = end(tuple(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True)), (1, 2, 0))
     ends = [found, end((*found[:2], lengths[2]), (1, 0))] if learned and lengths[2] else [found]
-    return min(ends, key=loss_at)
+    return min(ends, key=compared)
 
 
 class TestChoice:
@@ -335,12 +357,13 @@ class TestChoice:
                 def __init__(self, *parts):
                     pass
 
-                def loss(self, setting, _, of_place=of_place):
-                    return of_place[tuple(own.index(value) for own, value in zip(values, setting, strict=True))]
+                def losses(self, setting, _, of_place=of_place):
+                    place = tuple(own.index(value) for own, value in zip(values, setting, strict=True))
+                    return np.array([of_place[place]])
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
             chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
-            place = climbed(lambda place, of_place=of_place: of_place[place], lengths, learned)
+            place = climbed(lambda place, _, of_place=of_place: of_place[place], lengths, learned)
             assert chosen.setting == tuple(own[k] for own, k in zip(values, place, strict=True))
             assert chosen.log_loss == pytest.approx(of_place[place])
             ends.add(place)
@@ -383,6 +406,53 @@ class TestChoice:
         assert folds[3:] == [[7, 9]] * 6
         assert some == again
         assert some.log_loss != pytest.approx(every.log_loss)
+
+    @pytest.mark.parametrize("clearly", [2.0, inf])
+    def test_settings_that_are_clearly_worse_are_not_tried_in_all_folds(self, clearly, monkeypatch):
+        """A fold of eight equal differences tells, since 8 / √8 is above 2; three of one difference each do not."""
+        monkeypatch.setattr(fit_module, "CLEARLY_WORSE", clearly)
+        tried = []
+
+        class Known:
+            n_held, weight, loss_of_frequencies = 8, 8.0, 0.0
+
+            def __init__(self, *parts):
+                pass
+
+            def losses(self, setting, _):
+                tried.append(setting)
+                far = abs(setting.rate - 2.0) + abs(setting.l2 - 0.1) + setting.relevance
+                return np.where(np.arange(8) < (8 if setting.relevance else 1), far, 0.0)
+
+        monkeypatch.setattr(fit_module, "_Fold", Known)
+        values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5]
+        chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
+        assert chosen.setting == (2.0, 0.1, 0.0)
+        times = {setting: tried.count(setting) for setting in tried}
+        first = (4.0, 1.0, 0.5)
+        assert times.pop(first) == 3
+        of_worse = {setting: n for setting, n in times.items() if setting.relevance}
+        assert {n for setting, n in times.items() if setting not in of_worse} == {3}
+        assert min(of_worse.values()) == (1 if clearly == 2.0 else 3)
+
+    def test_relevances_are_learned_from_some_of_many_rows(self, monkeypatch):
+        seen = []
+
+        def noted(distances, rows, deadline):
+            seen.append(len(rows.weights))
+            return with_learned_relevance(distances, rows, deadline)
+
+        monkeypatch.setattr(fit_module, "with_learned_relevance", noted)
+        table = Sample.drawn(0, 60).table
+        parts = [table, *(left for left, _ in split_table(table, 3))]
+        quarters = [len(DistinctRows.of(part).weights) // 4 for part in parts]
+        assert max(quarters[1:]) < quarters[0]
+        for fewest, most in ((quarters[0] + 1, 100), (2, min(quarters) - 1), (2, 100)):
+            seen.clear()
+            monkeypatch.setattr(fit_module, "ROWS_FOR_RELEVANCE", (fewest, most))
+            learn_kernel(table, {}, [[0.5, 1.0], [0.1], [LEARNED]], ALL, Deadline())
+            of_all, *of_folds = (min(max(quarter, fewest), most) for quarter in quarters)
+            assert seen == [*of_folds, of_all]
 
     def test_of_one_value_each_holds_out_nothing(self, monkeypatch):
         monkeypatch.setattr(fit_module, "split_table", None)

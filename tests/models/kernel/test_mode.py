@@ -34,46 +34,84 @@ def posteriors(own, basis, biases):
 def value(own, basis, weights, biases, l2):
     """The objective, by the formula."""
     logs = posteriors(own, basis, biases)
-    fit = -sum(weights[t, c] * log(logs[t][c]) for t in range(N_ROWS) for c in range(len(biases)))
+    fit = -sum(weights[t, c] * log(logs[t][c]) for t in range(len(basis)) for c in range(len(biases)))
     return (fit + l2 / 2 * sum(each**2 for each in own.ravel())) / weights.sum()
 
 
-@pytest.mark.parametrize("cached", [1, 10**6])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
+def test_coordinates_are_those_of_coefficients_whose_mean_is_0(n_classes):
+    objective = Objective(*drawn(0, n_classes=n_classes))
+    own = np.random.default_rng(1).normal(size=objective.shape)
+    coefficients = objective.coefficients(own)
+    assert coefficients.shape == (N_BASIS + 1, n_classes)
+    np.testing.assert_allclose(coefficients.sum(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(objective.coordinates(coefficients), own, rtol=1e-12)
+    assert (coefficients**2).sum() == pytest.approx((own**2).sum())
+
+
+@pytest.mark.parametrize(("most", "cached"), [(10, 1), (0, 1), (0, 10**6)])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 4, 5, 7])
-def test_the_value_and_the_gradient_are_those_of_the_formula(n_classes, cached, monkeypatch):
-    """Also where the mean of the coefficients over the classes is not 0, as at no mode."""
+@pytest.mark.parametrize("n_rows", [1, 3, 4, 5, 30])
+def test_the_value_and_the_gradient_are_those_of_the_formula(n_rows, n_classes, most, cached, monkeypatch):
     seed = n_classes
     monkeypatch.setattr(mode_module, "CACHED", cached)
-    given = drawn(seed, n_classes=n_classes)
-    objective = Objective(*given)
+    monkeypatch.setattr(mode_module, "MOST_CLASSES", {8: most})
+    basis, weights, biases, l2 = drawn(seed, n_classes=n_classes)
+    basis, weights = basis[:n_rows], weights[:n_rows]
+    objective = Objective(basis, weights, biases, l2)
     own = np.random.default_rng(seed + 10).normal(size=objective.shape)
-    assert objective.value_and_gradient(own)[0] == pytest.approx(value(own, *given), rel=1e-12)
 
     def of(flat):
-        return value(flat.reshape(objective.shape), *given)
+        coefficients = objective.coefficients(flat.reshape(objective.shape))
+        return value(coefficients, basis, weights, biases, l2)
 
     def gradient(flat):
         return objective.value_and_gradient(flat.reshape(objective.shape))[1].ravel()
 
-    assert check_grad(of, gradient, own.ravel()) < 1e-6
+    assert objective.value_and_gradient(own)[0] == pytest.approx(of(own), rel=1e-12)
+    assert n_classes == 1 or check_grad(of, gradient, own.ravel()) < 1e-6
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_of_a_triangular_basis_only_half_is_read(n_classes, dtype, tolerance):
+    basis, weights, biases, l2 = drawn(0, dtype, n_classes=n_classes)
+    basis, weights = basis[:N_BASIS], weights[:N_BASIS]
+    lower = np.tril(basis)
+    own = np.random.default_rng(1).normal(size=(N_BASIS + 1, n_classes - 1))
+    found = Objective(lower, weights, biases, l2, triangular=True).value_and_gradient(own)
+    expected = Objective(lower, weights, biases, l2).value_and_gradient(own)
+    assert found[0] == pytest.approx(expected[0], rel=tolerance)
+    np.testing.assert_allclose(found[1], expected[1], rtol=tolerance, atol=tolerance)
+
+
+def test_many_rows_in_single_precision_add_up(monkeypatch):
+    """As many as are added in single precision at a time, and one more than a multiple of four."""
+    basis, weights, biases, l2 = drawn(3)
+    repeated = [np.tile(of, (19, 1))[:513] for of in (basis, weights)]
+    own = np.random.default_rng(4).normal(size=(N_BASIS + 1, N_CLASSES - 1))
+    found = Objective(repeated[0].astype(np.float32), repeated[1], biases, l2).value_and_gradient(own)
+    monkeypatch.setattr(mode_module, "MOST_CLASSES", {8: 0})
+    expected = Objective(*repeated, biases, l2).value_and_gradient(own)
+    assert found[0] == pytest.approx(expected[0], rel=1e-6)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-6)
 
 
 @pytest.mark.parametrize("at_once", [1, 300, 10**6])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_mean_curvature_is_the_mean_of_the_second_derivatives(seed, at_once, monkeypatch):
+    """By the coefficients of class c: Σ_t v_t p_c (1 - p_c) B_ti B_tk + λ [i = k], where B has a column of 1, too."""
     monkeypatch.setattr(mode_module, "AT_ONCE", at_once)
     basis, weights, biases, l2 = drawn(seed)
     objective = Objective(basis, weights, biases, l2)
     own = np.random.default_rng(seed + 10).normal(size=objective.shape)
-    found = objective.mean_curvature(own)
-    step, expected = 1e-5, np.zeros_like(found)
-    for c in range(N_CLASSES):
-        for i in range(N_BASIS + 1):
-            moved = np.zeros(objective.shape)
-            moved[i, c] = step
-            above, below = (objective.value_and_gradient(own + sign * moved)[1] for sign in (1, -1))
-            expected[i] += (above - below)[:, c] / (2 * step) / N_CLASSES
-    np.testing.assert_allclose(found, expected, atol=1e-8)
+    chances = posteriors(objective.coefficients(own), basis, biases)
+    expected = np.zeros((N_BASIS + 1, N_BASIS + 1))
+    for t, row in enumerate(np.column_stack([basis, np.ones(N_ROWS)])):
+        for p in chances[t]:
+            expected += weights[t].sum() * p * (1 - p) * np.outer(row, row) / N_CLASSES
+    expected = (expected + l2 * np.eye(N_BASIS + 1)) / weights.sum()
+    np.testing.assert_allclose(objective.mean_curvature(own), expected, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-6), (np.float32, 1e-4)])
@@ -85,18 +123,18 @@ def test_the_gradient_vanishes_at_the_mode(seed, fewest, dtype, tolerance, monke
     given = drawn(seed, dtype)
     found = mode(Objective(*given), Deadline())
     exact = Objective(given[0].astype(np.float64), *given[1:])
-    np.testing.assert_allclose(exact.value_and_gradient(found)[1], 0, atol=tolerance)
+    np.testing.assert_allclose(exact.value_and_gradient(exact.coordinates(found))[1], 0, atol=tolerance)
+    np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-12)
     from_there = mode(Objective(*given), Deadline(), found)
     np.testing.assert_allclose(from_there, found, atol=100 * tolerance)
 
 
 def test_a_deadline_ends_the_fit_where_it_is():
     objective = Objective(*drawn(0))
-    start = np.ones(objective.shape)
-    begun = mode(objective, Deadline(1e-9), start)
-    assert objective.value_and_gradient(begun)[0] < objective.value_and_gradient(start)[0]
-    ended = mode(objective, Deadline(), start)
-    assert objective.value_and_gradient(ended)[0] < objective.value_and_gradient(begun)[0]
+    start = objective.coefficients(np.ones(objective.shape))
+    founds = [start, mode(objective, Deadline(1e-9), start), mode(objective, Deadline(), start)]
+    before, begun, ended = (objective.value_and_gradient(objective.coordinates(found))[0] for found in founds)
+    assert before > begun > ended
 
 
 def test_rounding_errors_of_single_precision_do_not_end_the_fit(monkeypatch):
@@ -110,7 +148,7 @@ def test_rounding_errors_of_single_precision_do_not_end_the_fit(monkeypatch):
     start = np.zeros(single.shape)
     assert np.linalg.eigvalsh(single.mean_curvature(start))[0] < 0
     found, expected = mode(single, Deadline()), mode(Objective(basis, *given), Deadline())
-    values = [Objective(basis, *given).value_and_gradient(own)[0] for own in (found, expected)]
+    values = [Objective(basis, *given).value_and_gradient(single.coordinates(own))[0] for own in (found, expected)]
     assert values[0] == pytest.approx(values[1], abs=1e-5)
 
 
@@ -142,4 +180,4 @@ def test_coordinates_change_only_if_there_is_time(seconds, changes, monkeypatch)
     objective = Objective(*drawn(0))
     found = mode(objective, Clock())
     assert bool(computed) == changes
-    np.testing.assert_allclose(objective.value_and_gradient(found)[1], 0, atol=1e-2)
+    np.testing.assert_allclose(objective.value_and_gradient(objective.coordinates(found))[1], 0, atol=1e-2)

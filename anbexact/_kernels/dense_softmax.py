@@ -1,0 +1,109 @@
+"""Conditional log likelihood of a multinomial logistic regression with few classes and a dense matrix of columns.
+
+A matrix is read once for a value and its gradient, several rows at a time: two products with it, one after the other,
+would read it from memory twice for every class.
+"""
+
+import math
+
+import numpy as np
+
+from anbexact._kernels.jit import kernel, summing
+
+AT_ONCE = 4
+"""Number of rows whose products with a vector are computed together."""
+FLUSHED = 256
+"""Number of rows whose contributions to the gradient are added in the precision of the matrix."""
+
+
+@summing
+def _products(first, second, third, fourth, vector, length, found):
+    """Write the products of the first entries of four rows with those of a vector into ``found``."""
+    a = b = c = d = found[0] * 0
+    for k in range(length):
+        value = vector[k]
+        a += first[k] * value
+        b += second[k] * value
+        c += third[k] * value
+        d += fourth[k] * value
+    found[0], found[1], found[2], found[3] = a, b, c, d
+
+
+@kernel
+def dense_value_and_gradient(
+    columns, triangular, weights, totals, contrasts, vectors, constant, gradient, of_constant
+):
+    """Return the conditional log likelihood, and add minus its gradient to two arrays.
+
+    The linear predictor for class c is ``constant[c] + Σ_j contrasts[c, j] Σ_k columns[t, k] vectors[j, k]``.
+
+    Parameters
+    ----------
+    columns : (rows, columns) float64 or float32
+    triangular : bool
+        Whether row t has no entries but 0 beyond column t.
+    weights : (rows, classes) float64
+        Weight of the row with each class.
+    totals : (rows,) float64
+        Their sums.
+    contrasts : (classes, contrasts) float64
+    vectors : (contrasts, columns) of the type of the columns
+    constant : (classes,) float64
+    gradient : (contrasts, columns) float64
+        By the vectors.
+    of_constant : (classes,) float64
+        By the constant.
+    """
+    n_rows, length = columns.shape
+    n_contrasts, n_classes, n_columns = len(vectors), len(constant), length
+    products = np.zeros((n_contrasts, AT_ONCE), columns.dtype)
+    slopes = np.zeros((n_contrasts, AT_ONCE), columns.dtype)
+    sums = np.zeros((n_contrasts, n_columns), columns.dtype)
+    own = np.zeros(n_classes)
+    value = 0.0
+    for start in range(0, n_rows, AT_ONCE):
+        last = n_rows - 1
+        first, second = columns[start], columns[min(start + 1, last)]
+        third, fourth = columns[min(start + 2, last)], columns[min(start + 3, last)]
+        if triangular:
+            length = min(start + AT_ONCE, n_rows)
+        for j in range(n_contrasts):
+            _products(first, second, third, fourth, vectors[j], length, products[j])
+        for i in range(AT_ONCE):
+            t = start + i
+            if t > last:
+                for j in range(n_contrasts):
+                    slopes[j, i] = 0
+                continue
+            top = -math.inf
+            for c in range(n_classes):
+                predictor = constant[c]
+                for j in range(n_contrasts):
+                    predictor += contrasts[c, j] * products[j, i]
+                own[c] = predictor
+                top = max(top, predictor)
+            below = 0.0
+            for c in range(n_classes):
+                value += weights[t, c] * (own[c] - top)
+                own[c] = math.exp(own[c] - top)
+                below += own[c]
+            value -= totals[t] * math.log(below)
+            share = totals[t] / below
+            for c in range(n_classes):
+                own[c] = share * own[c] - weights[t, c]
+                of_constant[c] += own[c]
+            for j in range(n_contrasts):
+                slope = 0.0
+                for c in range(n_classes):
+                    slope += contrasts[c, j] * own[c]
+                slopes[j, i] = slope
+        for j in range(n_contrasts):
+            a, b, c, d = slopes[j, 0], slopes[j, 1], slopes[j, 2], slopes[j, 3]
+            for k in range(length):
+                sums[j, k] += a * first[k] + b * second[k] + c * third[k] + d * fourth[k]
+        if (start + AT_ONCE) % FLUSHED == 0 or start + AT_ONCE > last:
+            for j in range(n_contrasts):
+                for k in range(n_columns):
+                    gradient[j, k] += sums[j, k]
+                    sums[j, k] = 0
+    return value
