@@ -83,11 +83,11 @@ def test_refits_extend_smooth_members():
     networks = ("TAN", "kDB", "ANB")
     refits = {f"{name} refitted": (f"{name} smooth",) for name in networks}
     trees = {"kDB trees, 5 parents": ("kDB hierarchical, 5 parents",)}
-    assert extended(5, 50) == extended(5, 5_000) == refits | trees
-    assert extended(5, 49) == extended(5, 40) == trees
-    assert extended(5, 39) == {}
+    assert extended(5, 100) == extended(5, 5_000) == refits | trees
+    assert extended(5, 99) == extended(5, 50) == refits
+    assert extended(5, 49) == {}
     many_features = members.MANY_UNKNOWNS // (2 * members.INTERVALS) + 1  # there are no smooth interactions
-    assert extended(many_features, 50) == trees
+    assert extended(many_features, 100) == trees
 
 
 def test_the_order_of_members_where_no_column_is_cut():
@@ -97,10 +97,10 @@ def test_the_order_of_members_where_no_column_is_cut():
     smooth = ["NB smooth", "TAN smooth", "kDB smooth", "ANB smooth"]
     refits, plain = ["TAN refitted", "kDB refitted", "ANB refitted"], ["TAN", "kDB", "ANB"]
     dense, trees = "kDB hierarchical, 5 parents", "kDB trees, 5 parents"
-    assert names(50) == names(1_999) == [*smooth, *plain, dense, "kernel", *refits, trees]
-    assert names(50) == [member.name for member in most_promising_first(automatic_members(5, 2, 50, {}, cut=False))]
-    assert names(49) == names(40) == [*smooth, *plain, dense, "kernel", trees]
-    assert names(39) == names(30) == [*smooth, *plain, "kernel"]
+    assert names(100) == names(1_999) == [*smooth, *plain, dense, "kernel", *refits, trees]
+    assert names(100) == [of.name for of in most_promising_first(automatic_members(5, 2, 100, {}, cut=False))]
+    assert names(99) == names(50) == [*smooth, *plain, "kernel", *refits]
+    assert names(49) == names(30) == [*smooth, *plain, "kernel"]
     assert names(29) == names(20) == [*smooth, "kernel"]
     assert names(19) == smooth
     without_interactions = ["NB smooth", *refits[:2], *plain[:2]]  # tables and refits stand in for them

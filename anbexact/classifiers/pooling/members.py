@@ -41,9 +41,9 @@ lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
 below which the strengths of all these members are chosen by cross-validation."""
-ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL = 2_000, 40
-"""Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables. These
-need fewer rows: where no column is cut, they have five parents, but where columns are cut, only two."""
+ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_FIVE_PARENTS = 2_000, 40, 100
+"""Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables: with two
+parents where columns are cut, and with five where none is."""
 ROWS_FOR_ALL_CUTS = 2_000
 """Number of rows from which on, where columns are cut by several rules, all networks on the cut points of MODL are
 members. With fewer rows, only naive Bayes is, unless the pool is to be readable."""
@@ -127,7 +127,7 @@ def automatic_members(
         and ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL
         and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
-        hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not (cut and readable),
+        hierarchical=n_rows >= (ROWS_FOR_HIERARCHICAL if cut else ROWS_FOR_FIVE_PARENTS) and not (cut and readable),
         tables=n_rows >= ROWS_FOR_TABLES,
         refits=n_rows >= ROWS_FOR_REFITS,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import product
-from math import inf, isqrt, prod, sqrt
+from math import inf, isqrt, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,9 +45,9 @@ FOLDS, ROWS_TO_PREDICT = 3, 800
 """Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
 ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
-CLEARLY_WORSE = 2.0
-"""Number of standard errors of the difference of losses: a setting that is worse than the best one by more, in the
-folds so far, is not tried in the others."""
+CLEARLY_WORSE, ROWS_TO_RACE = 2.0, 100
+"""Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
+one by more, on so many rows or more of the folds so far, is not tried in the others."""
 ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (500, 1_000), 4
 """Relevances are learned from a quarter of the distinct rows, but from at least 500 of them, and at most 1,000."""
 MOST_CORRELATIONS = 5 * 10**7
@@ -171,7 +171,7 @@ def choose_kernel(
     be learned, it begins anew there with learned ones, and only the rate and the precision change; the better of both
     ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and
     predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further
-    fold.
+    fold; nor is there for a neighbour that is clearly worse than the best setting in the folds so far.
 
     Parameters
     ----------
@@ -240,9 +240,10 @@ def choose_kernel(
 
 def _clearly_worse(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:
     """Whether the losses of rows in some folds are higher than those of the best setting by more than chance."""
-    differences = [own - best for own, best in zip(losses, of_best, strict=False)]
-    total = sum(float(own.sum()) for own in differences)
-    return total > CLEARLY_WORSE * sqrt(sum(float(own @ own) for own in differences)) > 0
+    differences = np.concatenate([own - best for own, best in zip(losses, of_best, strict=False)] or [[]])
+    if len(differences) < ROWS_TO_RACE:
+        return False
+    return bool(differences.sum() > CLEARLY_WORSE * np.linalg.norm(differences))
 
 
 def _for_relevance(rows: DistinctRows) -> DistinctRows:

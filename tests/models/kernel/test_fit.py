@@ -305,6 +305,11 @@ class TestChoice:
     def chosen(self, table, deadline=None, progress=None):
         return choose_kernel(table, {}, self.VALUES, deadline or Deadline(), progress)
 
+    @pytest.fixture(autouse=True)
+    def _races(self, monkeypatch):
+        """Let settings compete on the few rows of a sample."""
+        monkeypatch.setattr(fit_module, "ROWS_TO_RACE", 1)
+
     def check(self, table, n_folds=3, values=VALUES, tie=0.0):
         """Fits that go on to the end choose the setting of the formula; usual ones may decide a tie otherwise."""
         with to_the_end():
@@ -407,10 +412,11 @@ class TestChoice:
         assert some == again
         assert some.log_loss != pytest.approx(every.log_loss)
 
-    @pytest.mark.parametrize("clearly", [2.0, inf])
-    def test_settings_that_are_clearly_worse_are_not_tried_in_all_folds(self, clearly, monkeypatch):
+    @pytest.mark.parametrize(("clearly", "rows", "fewest"), [(2.0, 8, 1), (2.0, 9, 2), (2.0, 25, 3), (inf, 8, 3)])
+    def test_settings_that_are_clearly_worse_are_not_tried_in_all_folds(self, clearly, rows, fewest, monkeypatch):
         """A fold of eight equal differences tells, since 8 / √8 is above 2; three of one difference each do not."""
         monkeypatch.setattr(fit_module, "CLEARLY_WORSE", clearly)
+        monkeypatch.setattr(fit_module, "ROWS_TO_RACE", rows)
         tried = []
 
         class Known:
@@ -433,7 +439,7 @@ class TestChoice:
         assert times.pop(first) == 3
         of_worse = {setting: n for setting, n in times.items() if setting.relevance}
         assert {n for setting, n in times.items() if setting not in of_worse} == {3}
-        assert min(of_worse.values()) == (1 if clearly == 2.0 else 3)
+        assert min(of_worse.values()) == fewest
 
     def test_relevances_are_learned_from_some_of_many_rows(self, monkeypatch):
         seen = []
