@@ -19,7 +19,8 @@ FLUSHED = 256
 @summing
 def _products(first, second, third, fourth, vector, length, found):
     """Write the products of the first entries of four rows with those of a vector into ``found``."""
-    a = b = c = d = found[0] * 0
+    found[0] = 0
+    a = b = c = d = found[0]  # of the type of the products, which a literal is not
     for k in range(length):
         value = vector[k]
         a += first[k] * value

@@ -23,7 +23,7 @@ BUDGET = 30.0
 LEARNING = 0.9
 """Share of the budget after which learning ends; models are then weighted, and their common states are found."""
 ROWS_FOR_ONE_FOLD = 1_500
-"""Number of rows from which on one fold, a third of them or a fifth, is enough to weight the models."""
+"""Number of rows from which on a single fold, a third or a fifth of the rows, is enough to weight the models."""
 MORE_FOLDS, LITTLE_WORK = 10, 50_000
 """Number of folds if there are few rows (`FEW_ROWS`), and the number of rows times features times classes up to which
 they are quick enough."""

@@ -280,7 +280,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         self, table: DiscreteTable
     ) -> Callable[[DiscreteTable, Sequence[DiscreteTable]], tuple[Search, ...] | None] | None:
         check_max_parents(self._most_parents)
-        free = not self.required_edges and not self.forbidden_edges and self.memory_limit is None
+        free = not self.required_edges and not self.forbidden_edges
         quick = _seconds(table) <= QUICK_SECONDS
         return self._with_shared_counts if self.structure_score == "bdeu" and free and quick else None
 
@@ -292,7 +292,11 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         compared = self._searches(table)[1]
         limits = [self._most_parents if search.max_parents is None else search.max_parents for search in compared]
         return tuple(
-            replace(search, learn=_Proved(counts, most, self), rehearse=_Shared(counts, most))
+            replace(
+                search,
+                learn=search.learn if self.memory_limit else _Proved(counts, most, self),
+                rehearse=_Shared(counts, most),
+            )
             for search, most in zip(compared, limits, strict=True)
         )
 

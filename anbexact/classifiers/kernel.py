@@ -73,8 +73,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
     relevance : float, "learned" or "auto", default "auto"
         The relevances r_j, which are 1 on average. A number, 0 or more, is the exponent γ for which r_j is
         proportional to ``(I_j + max I / 20)^γ``, where I_j is the estimated mutual information of feature j and the
-        class. With ``"learned"``, a short search looks for the r_j under which the classes of up to 1,000 rows are
-        most probable, given a prior that favours equal ones
+        class. With ``"learned"``, a short search looks for the r_j under which the classes of a quarter of the
+        rows, but at least 500 and at most 1,000, are most probable, given a prior that favours equal ones
         (:func:`~anbexact.models.kernel.learned_relevance.with_learned_relevance`). ``"auto"`` chooses likewise from
         the exponents 0, 1/2 and 1. Where columns are cut or there are up to 1,000 distinct rows, with up to 20
         classes and 5,000 states of all features, it also chooses from learned relevances.

@@ -345,6 +345,33 @@ class TestFit:
         # the networks of folds: first kept for the refit; at the end, only that of the fold that is learned
         assert alive == [1, 2, 3, 4, 2, 3, 3, 3]
 
+    @pytest.mark.parametrize("factor", [0.0, inf])
+    def test_networks_are_forgotten_although_their_last_member_is_left_out(self, factor, monkeypatch):
+        """Some are not learned since another one is far behind, or not in the folds since they predict the same."""
+        monkeypatch.setattr(learning, "FAR_BEHIND", factor)
+        seen, keep = [], SharedFits.keep
+
+        def kept(shared, keys):
+            keep(shared, keys)
+            seen.append((len(keys), len(shared._networks.keys() | shared._again.keys())))
+
+        monkeypatch.setattr(SharedFits, "keep", kept)
+        bayes, tan = NaiveBayesClassifier(), TANClassifier()
+        refits = [
+            Member(f"{name} refitted", RefittedClassifier(network), extends=(name,))
+            for name, network in (("NB", bayes), ("TAN", tan))
+        ]
+        twins = [Member("twin", TANClassifier()), Member("pool", PooledClassifier(TWO)), Member("last", bayes)]
+        pool = PooledClassifier(folds=3)
+        pool._automatic = lambda *_, **__: [Member("NB", bayes), Member("TAN", tan), *refits, *twins]
+        left_out = pool.fit(*frames(120)).members_["outcome"]
+        assert left_out["twin"] == "same as TAN"
+        assert left_out["last"] == "same as NB"
+        assert left_out["TAN refitted"].endswith("far behind") == (factor == 0)
+        for to_come in range(7):
+            most = max(known for keys, known in seen if keys == to_come)
+            assert most == (0, 1, 1, 2, 2, 2, 1)[to_come]
+
     def test_of_shared_fits_is_that_of_separate_ones(self):
         X, y = frames(80)
         shared = SharedFits(X, y, None)

@@ -3,6 +3,7 @@
 import copy
 import datetime
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from strategies import problems
 from tiers import examples
 
+import anbexact.tables.table as table_module
 from anbexact import BDeu, DiscreteTable, Vocabulary
 from anbexact.tables.frames.reading import read_column
 from anbexact.tables.table import check_weights, class_name_of
@@ -204,6 +206,27 @@ class TestTable:
         assert len(table.codes) == 150
         assert (table.weights == 2).all()
         assert len(table.cell_weights(table.vocabulary.names)) == 150
+
+    @pytest.mark.parametrize(("cells", "sets"), [(1_000, 250), (3, 250), (1_000, 1)])
+    def test_weights_of_cells_are_the_same_when_asked_for_again_and_cannot_be_changed(self, cells, sets, monkeypatch):
+        monkeypatch.setattr(table_module, "MOST_CELLS_KEPT", cells)
+        monkeypatch.setattr(table_module, "MOST_KEPT", sets)
+        rng = np.random.default_rng(0)
+        X, weights = rng.integers(0, 3, (40, 2)), rng.choice([0.5, 1.0], 40)
+        table = DiscreteTable.from_frame(X, sample_weight=weights)
+        other = replace(table, weights=2 * table.weights)
+        asked = ["x0"], ["x1"], ["x0", "x1"], []
+        for _ in range(2):
+            for names in asked:
+                columns = X[:, [int(name[1]) for name in names]]
+                expected = {row: weights[(columns == row).all(axis=1)].sum() for row in set(map(tuple, columns))}
+                found = table.cell_weights(names)
+                assert sorted(found) == pytest.approx(sorted(expected.values()))
+                assert sorted(other.cell_weights(names)) == pytest.approx(sorted(2 * of for of in expected.values()))
+                with pytest.raises(ValueError, match="read-only"):
+                    found[0] = 9.0
+        kept = [table.cell_weights(names) is table.cell_weights(names) for names in asked]
+        assert kept == ([True] * 4 if (cells, sets) == (1_000, 250) else [True, sets > 1, False, sets > 1])
 
     def test_weight_zero_is_no_row(self):
         X, y = [["a"], ["b"], ["c"]], ["u", "v", "w"]

@@ -286,7 +286,8 @@ def _learn_in_turn(
     networks = [network_key(record.member.estimator) for record in records]
     done: list[Record] = []
     for place, record in enumerate(records):
-        last = networks[place] not in networks[place + 1 :]
+        for shared in (fits, *(fold.fits for fold in folds)):
+            shared.keep(networks[place:])
         if sparing and done and folds and _sufficient(done[-1], folds):
             break
         least = sum(other.seconds for other in records if other.member.name == record.member.slower_than)
@@ -313,8 +314,7 @@ def _learn_in_turn(
                     break
                 tell(f"fold {number + 1} of {len(folds)}", number + 1)
                 in_time = record.learn_again(fold, labels, deadline.left)
-                if last and record.fitted is not None:
-                    fold.fits.forget(record.fitted)
+                fold.fits.keep(networks[place + 1 :])
                 if not in_time:
                     record.outcome = OUT_OF_TIME
                     break

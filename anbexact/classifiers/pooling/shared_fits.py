@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import inf
 from typing import Any
 
@@ -14,13 +15,13 @@ class SharedFits:
     """Fits of members to the same rows; a network from which several members start is learned once.
 
     Members are learned from the rows alone by :meth:`fitted`, or by :meth:`fitted_again` with the values that they
-    chose from other rows. Networks are kept until :meth:`forget` says that no further member starts from them.
+    chose from other rows. Networks are kept until :meth:`keep` says that no further member starts from them.
     """
 
     def __init__(self, X: Any, y: Any, weights: Any, soft: Any = None, groups: Any = None) -> None:
         self._rows = FitRows(X, y, weights, soft, groups)
         self._networks: dict[str, DiscreteClassifier] = {}
-        self._again: dict[int, DiscreteClassifier] = {}
+        self._again: dict[str, DiscreteClassifier] = {}
 
     def fitted(self, estimator: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
         """Return a fitted copy of an estimator; its search and its refit end after ``seconds``."""
@@ -37,15 +38,16 @@ class SharedFits:
         return member._fitted_again(self._learned_again, self._rows, seconds)
 
     def _learned_again(self, network: DiscreteClassifier, seconds: float) -> DiscreteClassifier:
-        if id(network) not in self._again:
-            self._again[id(network)] = _fitted_within(seconds, network._unfitted_again(self._rows), self._rows)
-        return self._again[id(network)]
+        key = network_key(network)
+        if key not in self._again:
+            self._again[key] = _fitted_within(seconds, network._unfitted_again(self._rows), self._rows)
+        return self._again[key]
 
-    def forget(self, member: DiscreteClassifier) -> None:
-        """Forget the network from which a fitted member starts; the tables of networks can take much memory."""
-        network = member._read_by()
-        self._networks.pop(network_key(network), None)
-        self._again.pop(id(network), None)
+    def keep(self, keys: Collection[str]) -> None:
+        """Forget all networks without these keys (:func:`network_key`): their tables can take much memory."""
+        for networks in (self._networks, self._again):
+            for key in networks.keys() - set(keys):
+                del networks[key]
 
 
 def _fitted_within(seconds: float, unfitted: DiscreteClassifier, rows: FitRows) -> DiscreteClassifier:

@@ -240,9 +240,9 @@ def choose_kernel(
 
 def _clearly_worse(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:
     """Whether the losses of rows in some folds are higher than those of the best setting by more than chance."""
-    differences = np.concatenate([own - best for own, best in zip(losses, of_best, strict=False)] or [[]])
-    if len(differences) < ROWS_TO_RACE:
+    if sum(map(len, losses)) < ROWS_TO_RACE:
         return False
+    differences = np.concatenate(losses) - np.concatenate(of_best[: len(losses)])
     return bool(differences.sum() > CLEARLY_WORSE * np.linalg.norm(differences))
 
 

@@ -24,7 +24,7 @@ LIMIT_REACHED = 1
 """The status that scipy's L-BFGS gives where the limit of iterations ended a fit."""
 CACHED, AT_ONCE = 1 << 22, 1 << 25
 """Numbers of bytes of the basis: those that fit into the processor's cache, and those that are copied at once."""
-MOST_CLASSES = {8: 10, 4: 5}
+MOST_CLASSES = {8: 20, 4: 16}
 """By the number of bytes of an entry of the basis, the number of classes up to which a compiled kernel computes the
 objective, which is faster than products of matrices then."""
 
@@ -183,8 +183,7 @@ def _contrasts(n_classes: int) -> Floats:
     """Return orthonormal vectors that add up to 0, as columns, (classes, classes - 1)."""
     found = np.tril(np.ones((n_classes, n_classes)), -1).T[:, 1:]
     found[np.arange(1, n_classes), np.arange(n_classes - 1)] = -np.arange(1, n_classes)
-    contrasts: Floats = found / np.linalg.norm(found, axis=0)
-    return contrasts
+    return np.ascontiguousarray(found / np.linalg.norm(found, axis=0))
 
 
 def _root(curvature: Floats, rounding: float) -> Floats:

@@ -46,7 +46,7 @@ class SharedCounts:
     times: Integers
     _scores: dict[tuple[int, float], Floats] = field(default_factory=dict, init=False, repr=False)
     _values: dict[float, Floats] = field(default_factory=dict, init=False, repr=False)
-    _networks: dict[tuple[int, float, float], tuple[list[int], float]] = field(
+    _networks: dict[tuple[int, float, float, int], tuple[list[int], float]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -176,13 +176,14 @@ class SharedCounts:
 
         The best network without a limit is the best one within all limits that it keeps.
         """
-        n, known = len(self.names), self._networks.get((part, ess, rounding))
-        if known is not None and max(map(int.bit_count, known[0]), default=0) <= max_parents:
-            return known
+        n = len(self.names)
+        limit = min(max_parents, n - 1)
+        for known in (self._networks.get((part, ess, rounding, most)) for most in (n - 1, limit)):
+            if known is not None and max(map(int.bit_count, known[0]), default=0) <= limit:
+                return known
         tolerance = tie_tolerance(self.tables[part], rounding)
-        parents, total = best_network(self.set_scores(part, ess), n, max_parents, tolerance)
-        if max_parents >= n - 1:
-            self._networks[part, ess, rounding] = parents.tolist(), total
+        parents, total = best_network(self.set_scores(part, ess), n, limit, tolerance)
+        self._networks[part, ess, rounding, limit] = parents.tolist(), total
         return parents.tolist(), total
 
 
