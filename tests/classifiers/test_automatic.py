@@ -69,7 +69,7 @@ def test_members_that_extend_others_come_after_them(members, cut):
         assert all(extended[n_others:])
         for place, some in enumerate(extended):
             assert some <= set(names[:place])
-        more = "ANB smooth" if cut else "TAN refitted"  # the former only from `ROWS_FOR_ALL_CUTS` rows on
+        more = "ANB smooth" if cut else "TAN refitted"  # the former not with `ROWS_FOR_FEWER_CUTS` rows
         assert any({"TAN smooth"} == some for some in extended) == (more in names)
         tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
         assert bool(tree) == (cut and members is automatic_members and "TAN smooth" in names)
@@ -107,19 +107,21 @@ def test_the_order_of_members_where_no_column_is_cut():
     assert names(19, n_features=84) == without_interactions
 
 
-def test_the_members_of_few_rows_where_columns_are_cut():
+def test_the_members_where_columns_are_cut():
     def found(n_rows, n_features=5, **how):
         of_size = automatic_members(n_features, 2, n_rows, how.pop("settings", {}), cut=True, **how)
         return {member.name: member.extends for member in of_size}
 
     simple, tree, equal_width = ("NB smooth", "TAN, 8 intervals"), ("TAN smooth",), "kDB hierarchical, equal width"
     few = ["NB smooth", "kernel", "TAN, 8 intervals", equal_width, "ANB, 5 intervals", "ANB smooth, 5 intervals"]
-    assert list(found(40)) == list(found(1_999)) == few
-    assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
-    assert list(found(19)) == [name for name in few if name not in (equal_width, "kernel")]
+    assert list(found(100)) == list(found(1_999)) == few
     assert found(1_999)["ANB smooth, 5 intervals"] == simple
     many = found(2_000)
     assert set(many) - set(few) == {"kDB", "TAN smooth", "ANB smooth", "kDB hierarchical, 4 parents"}
+    without_four = [name for name in many if name != "kDB hierarchical, 4 parents"]
+    assert list(found(99)) == list(found(40)) == without_four
+    assert list(found(39)) == list(found(20)) == [name for name in without_four if name != equal_width]
+    assert list(found(19)) == [name for name in without_four if name not in (equal_width, "kernel")]
     assert many["TAN smooth"] == simple
     assert many["ANB smooth"] == many["ANB smooth, 5 intervals"] == tree
     assert set(found(40, readable=True)) == set(many) - {"kernel", equal_width, "kDB hierarchical, 4 parents"}

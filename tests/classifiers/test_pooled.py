@@ -206,8 +206,7 @@ class TestFit:
     def test_automatic_members_say_what_they_are(self):
         X, y = frames(60)
         pool = PooledClassifier(n_jobs=1).fit(X, y)
-        named = {"NB smooth", "kernel", "TAN, 8 intervals", "ANB, 5 intervals", "ANB smooth, 5 intervals"}
-        assert named <= set(pool.members_.index)
+        assert {"NB smooth", "kernel", "TAN smooth", "ANB smooth", "kDB"} <= set(pool.members_.index)
         alike = {f"same as {name}" for name in pool.members_.index}
         assert set(pool.members_["outcome"]) <= {"pooled", "weight 0", *alike}
         assert pool.score(X, y) > 0.7
@@ -655,7 +654,7 @@ class TestFit:
 
     @pytest.mark.parametrize("time_limit", [None, 600])
     def test_with_a_time_limit_the_smooth_tree_is_learned_early(self, time_limit, monkeypatch):
-        monkeypatch.setattr(members_of_pools, "ROWS_FOR_ALL_CUTS", 50)
+        monkeypatch.setattr(members_of_pools, "ROWS_FOR_FEWER_CUTS", ())
         X, y = frames()
         X = X.assign(z=np.linspace(0.0, 1.0, len(X)) + 1 / 3)
         names = PooledClassifier(time_limit=time_limit).fit(X, y).members_.index.tolist()

@@ -44,9 +44,9 @@ below which the strengths of all these members are chosen by cross-validation.""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_FIVE_PARENTS = 2_000, 40, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables: with two
 parents where columns are cut, and with five where none is."""
-ROWS_FOR_ALL_CUTS = 2_000
-"""Number of rows from which on, where columns are cut by several rules, all networks on the cut points of MODL are
-members. With fewer rows, only naive Bayes is, unless the pool is to be readable."""
+ROWS_FOR_FEWER_CUTS = range(100, 2_000)
+"""Numbers of rows with which, where columns are cut by several rules, naive Bayes is the only network on the cut points
+of MODL, unless the pool is to be readable. With fewer rows, the others lower the loss a little, and are quick."""
 ROWS_FOR_TABLES, ROWS_FOR_REFITS = 30, 50
 """Numbers of rows from which on, where no column is cut, there are automatic members without smooth shapes: networks
 as they are learned, and refits."""
@@ -91,7 +91,7 @@ def automatic_members(
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
     frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
-    With fewer than `ROWS_FOR_ALL_CUTS` rows, naive Bayes is then the only network on the cut points of MODL, unless
+    With `ROWS_FOR_FEWER_CUTS` rows, naive Bayes is then the only network on the cut points of MODL, unless
     ``readable``: next to kernel logistic regression, the others hardly change the predictions.
 
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also as
@@ -131,7 +131,7 @@ def automatic_members(
         tables=n_rows >= ROWS_FOR_TABLES,
         refits=n_rows >= ROWS_FOR_REFITS,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
-        all_cuts=n_rows >= ROWS_FOR_ALL_CUTS or readable,
+        all_cuts=readable or n_rows not in ROWS_FOR_FEWER_CUTS,
     )
     if cut:
         return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
