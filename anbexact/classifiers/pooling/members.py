@@ -45,8 +45,9 @@ ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_FIVE_PARENTS = 2_000, 40,
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables: with two
 parents where columns are cut, and with five where none is."""
 ROWS_FOR_FEWER_CUTS = range(100, 2_000)
-"""Numbers of rows with which, where columns are cut by several rules, naive Bayes is the only network on cut points of
-MODL, unless the pool is to be readable. With fewer rows, the others lower the loss a little, and are quick."""
+"""Numbers of rows with which, where columns are cut by several rules, naive Bayes is the only network on the cut
+points of MODL, unless the pool is to be readable. With fewer rows, the others lower the loss a little, and are quick.
+"""
 ROWS_FOR_TABLES, ROWS_FOR_REFITS = 30, 50
 """Numbers of rows from which on, where no column is cut, there are automatic members without smooth shapes: networks
 as they are learned, and refits."""
