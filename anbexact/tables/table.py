@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.cached import cached_property
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.lazy import is_lazy
@@ -34,7 +35,7 @@ MOST_CELLS_KEPT, MOST_KEPT = 1_000, 250
 
 
 @dataclass(frozen=True, eq=False)
-class DiscreteTable:
+class DiscreteTable(ByFields):
     """Weighted rows of codes, in which equal rows are merged.
 
     Attributes

@@ -3,7 +3,7 @@
 import copy
 import datetime
 import pickle
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -225,6 +225,8 @@ class TestTable:
                 assert sorted(other.cell_weights(names)) == pytest.approx(sorted(2 * of for of in expected.values()))
                 with pytest.raises(ValueError, match="read-only"):
                     found[0] = 9.0
+        for again in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
+            assert vars(again).keys() == {field.name for field in fields(table)}
         kept = [table.cell_weights(names) is table.cell_weights(names) for names in asked]
         assert kept == ([True] * 4 if (cells, sets) == (1_000, 250) else [True, sets > 1, False, sets > 1])
 
