@@ -151,8 +151,10 @@ class _Proved:
 
     def __call__(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         """Return the best structure; see :meth:`NetworkClassifier._learn`."""
-        deadline = Deadline(time_limit)
+        deadline, progress = Deadline(time_limit), self.classifier.progress()
         structure = self.counts.proved(cast(BDeu, score), self.max_parents)
+        if progress is not None:
+            progress("set scores", 1.0)
         if self.max_parents is not None:
             return structure
         return self.classifier._affordable(table, score, structure, deadline)

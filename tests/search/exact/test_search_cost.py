@@ -265,7 +265,8 @@ class TestAdvice:
 
     @pytest.mark.usefixtures("foreseen")
     @pytest.mark.parametrize("ess", [1.0, "auto"])
-    def test_it_is_announced_once_in_a_fit(self, ess):
+    def test_it_is_announced_once_in_a_fit(self, ess, monkeypatch):
+        monkeypatch.setattr("anbexact.classifiers.exact.QUICK_SECONDS", 0.0)
         X, y = np.random.default_rng(0).integers(0, 2, (60, 5)), np.arange(60) % 2
         with pytest.warns(UserWarning, match="may take about") as caught:
             ANBClassifier(ess=ess).fit(X, y)
