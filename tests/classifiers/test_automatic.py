@@ -415,7 +415,7 @@ def test_iris_needs_few_models(monkeypatch):
     ("rows", "expected"), [(1_499, 300), (1_500, 300), (1_799, 360), (1_800, 600), (2_400, 600), (3_000, 600)]
 )
 def test_of_many_rows_no_more_are_held_out_than_the_weights_need(rows, expected, monkeypatch):
-    """A fifth of fewer than 2,000 rows where no column is cut, then at most a third."""
+    """A fifth of the rows, since no column is cut; from three times `MOST_HELD_OUT` rows on, that number."""
     monkeypatch.setattr(automatic, "MOST_HELD_OUT", 600)
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.integers(0, 3, rows), "b": rng.integers(0, 2, rows)})
