@@ -73,16 +73,18 @@ class KernelClassifier(KernelParameters, TableClassifier):
     relevance : float, "learned" or "auto", default "auto"
         The relevances r_j, which are 1 on average. A number, 0 or more, is the exponent γ for which r_j is
         proportional to ``(I_j + max I / 20)^γ``, where I_j is the estimated mutual information of feature j and the
-        class. With ``"learned"``, a short search looks for the r_j under which the classes of a quarter of the
-        rows, but at least 500 and at most 1,000, are most probable, given a prior that favours equal ones
+        class. With ``"learned"``, a short search looks for the r_j under which the classes of a third of the
+        rows, but at least 350 and at most 1,000, are most probable, given a prior that favours equal ones
         (:func:`~anbexact.models.kernel.learned_relevance.with_learned_relevance`). ``"auto"`` chooses likewise from
         the exponents 0, 1/2 and 1. Where columns are cut or there are up to 1,000 distinct rows, with up to 20
         classes and 5,000 states of all features, it also chooses from learned relevances.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
-        in the same way. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times distinct rows
-        are at most 50 million, so that the correlations between them fit into memory. Where not all distinct rows are
-        points, the fit computes products with them in single precision.
+        in the same way, and those that the others make superfluous are left out: under the prior, the log odds there
+        follow from those at the other points, with a variance of at most 0.05. Beyond 50,000 distinct rows, there are
+        fewer than 1,000 points: points times distinct rows are at most 50 million, so that the correlations between
+        them fit into memory. Where not all distinct rows are points, the fit computes products with them in single
+        precision.
     time_limit : float, optional
         Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance: the best
         values found by then are used. If the rest is short, there are fewer points. When it runs out, the best

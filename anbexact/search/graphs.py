@@ -25,12 +25,12 @@ def as_mask(nodes: Iterator[int] | Sequence[int]) -> int:
     return sum(1 << v for v in nodes)
 
 
-def matrix(masks: Sequence[int]) -> Bools:
-    """Return a square matrix with a row for every set, which tells for every node whether it is in the set."""
-    n, width = len(masks), -(-len(masks) // 8)
-    octets = b"".join(mask.to_bytes(width, "little") for mask in masks)
-    rows = np.frombuffer(octets, dtype=np.uint8).reshape(n, width)
-    return np.unpackbits(rows, axis=1, bitorder="little")[:, :n].astype(bool)
+def matrix(masks: Sequence[int], n: int) -> Bools:
+    """Return a row for every set of some of n nodes, which tells for every node whether it is in the set."""
+    width = -(-n // 8)
+    octets = b"".join([mask.to_bytes(width, "little") for mask in masks])
+    rows = np.frombuffer(octets, dtype=np.uint8).reshape(len(masks), width)
+    return np.unpackbits(rows, axis=1, bitorder="little", count=n).view(bool)
 
 
 def parents_first(parents: Sequence[int]) -> list[int]:

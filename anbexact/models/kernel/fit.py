@@ -8,7 +8,9 @@ from math import inf, isqrt, prod
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.special import log_softmax
 
 from anbexact._runtime.arrays import Floats
@@ -48,12 +50,15 @@ ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 CLEARLY_WORSE, ROWS_TO_RACE = 2.0, 100
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
-ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (500, 1_000), 4
-"""Relevances are learned from a quarter of the distinct rows, but from at least 500 of them, and at most 1,000."""
+ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (350, 1_000), 3
+"""Relevances are learned from a third of the distinct rows, but from at least 350 of them, and at most 1,000."""
 MOST_CORRELATIONS = 5 * 10**7
 """Maximum number of correlations between rows and points; with more rows, there are fewer points."""
 PRODUCTS_PER_SECOND = 10**9
 """Number of multiplications that even a slow processor does in a second: with little time, there are fewer points."""
+UNEXPLAINED = 0.05
+"""If some rows are not points, points are left out where the other points leave the log odds no more prior variance
+than this."""
 FEWEST_POINTS = 50
 """Number of points that a fit may have even if no time is left."""
 JITTER = 1e-8
@@ -288,7 +293,8 @@ def fit_kernel(
         The cut points of the columns that are cut.
     setting : KernelSetting
     most_points : int
-        Maximum number of points: all distinct rows or, if there are more, some of them, drawn at random.
+        Maximum number of points: all distinct rows or, if there are more, some of them, drawn at random. Of these,
+        points are left out whose log odds follow from the other points, up to a prior variance of `UNEXPLAINED`.
     deadline : Deadline
         When it passes, the best coefficients found so far are used. If little time is left, there are fewer points.
     """
@@ -302,9 +308,12 @@ def fit_kernel(
         in_time = isqrt(int(deadline.left / 2 * PRODUCTS_PER_SECOND) // max(n_rows, 1))
         most_points = min(most_points, max(FEWEST_POINTS, in_time))
     points = rows.some(most_points, np.random.default_rng(SEED))
-    root = _root(correlations(points.codes, points.codes, distances, setting.rate))
-    basis = root
-    if len(points.weights) < n_rows:
+    covariance = correlations(points.codes, points.codes, distances, setting.rate)
+    if len(points.weights) == n_rows:
+        basis = root = _root(covariance)
+    else:
+        root, kept = _root_of_some(covariance, UNEXPLAINED * setting.l2)
+        points = points.at(kept)
         between = correlations(points.codes, rows.codes, distances, setting.rate)
         basis = solve_triangular(root, between, lower=True, overwrite_b=True).T.astype(np.float32, order="C")
     found = _mode(basis, rows, setting.l2, deadline)
@@ -328,6 +337,18 @@ def _root(covariance: Floats) -> Floats:
     """Return the lower Cholesky factor of a matrix of correlations, shape (points, points), which is overwritten."""
     covariance[np.diag_indices_from(covariance)] += JITTER
     return np.asarray(cholesky(covariance.T, overwrite_a=True).T)
+
+
+def _root_of_some(covariance: Floats, least: float) -> tuple[Floats, npt.NDArray[np.integer]]:
+    """Return the lower Cholesky factor of the correlations of some points, and their places.
+
+    One point after the other is chosen: the one whose value the points before explain least, until no more than a
+    share ``least`` of the variance of any value is unexplained (pivoted Cholesky decomposition). There is always one.
+    The matrix of correlations, shape (points, points), is overwritten.
+    """
+    covariance[np.diag_indices_from(covariance)] += JITTER
+    factor, places, n, _ = dpstrf(covariance.T, tol=least, lower=1, overwrite_a=1)
+    return np.tril(factor[:n, :n]), places[:n] - 1
 
 
 def _mode(basis: Floats, rows: DistinctRows, l2: float, deadline: Deadline, start: Floats | None = None) -> Floats:

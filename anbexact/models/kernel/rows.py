@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
 from anbexact.tables.table import DiscreteTable
@@ -41,8 +42,11 @@ class DistinctRows:
         """Return at most ``most`` of the rows, drawn at random."""
         if len(self.weights) <= most:
             return self
-        kept = np.sort(rng.permutation(len(self.weights))[:most])
-        return DistinctRows(np.ascontiguousarray(self.codes[:, kept]), self.weights[kept])
+        return self.at(np.sort(rng.permutation(len(self.weights))[:most]))
+
+    def at(self, places: npt.NDArray[np.integer]) -> DistinctRows:
+        """Return the rows at some places, in their order."""
+        return DistinctRows(np.ascontiguousarray(self.codes[:, places]), self.weights[places])
 
     @property
     def biases(self) -> Floats:

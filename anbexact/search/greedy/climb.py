@@ -12,7 +12,7 @@ import numpy as np
 from anbexact._runtime.arrays import Bools, Floats
 from anbexact._runtime.cached import cached_property
 from anbexact.search.constraints import Constraints
-from anbexact.search.graphs import Graph, ancestors, as_mask, children, elements, matrix
+from anbexact.search.graphs import Graph, ancestors, as_mask, elements, matrix
 
 DELETE, ADD, REVERSE = range(3)
 """The kinds of moves, each on one arc."""
@@ -47,7 +47,7 @@ class Objective(Protocol):
 
 @dataclass
 class Climb:
-    """A climb, and the best graph that it has found; see :func:`learn_greedy_gbn` for its rules."""
+    """A climb, with the best graph that it has found and its score; see :func:`learn_greedy_gbn` for its rules."""
 
     objective: Objective
     arcs: Arcs
@@ -57,7 +57,7 @@ class Climb:
 
     def __post_init__(self) -> None:
         self.best = self.arcs.required
-        self._best_total = -np.inf
+        self.best_total = -np.inf
 
     def run(self, random: np.random.Generator | None = None) -> bool:
         """Climb until no move gains, restarts included; return whether this was reached in time."""
@@ -75,8 +75,8 @@ class Climb:
             total = self.objective.total
             idle = 0 if total > peak + self.rounding else idle + 1
             peak = max(peak, total)
-            if total > self._best_total + self.rounding:
-                self.best, self._best_total = graph, total
+            if total > self.best_total + self.rounding:
+                self.best, self.best_total = graph, total
             if idle and idle >= self.tabu:
                 return True
             recent.append(graph)
@@ -134,24 +134,28 @@ class Arcs:
         return cls(masks(constraints.required), may, constraints.max_parents)
 
     @cached_property
-    def _turnable(self) -> Graph:
-        """By child, the parents whose arc may be reversed."""
-        return tuple(open & ~must for open, must in zip(children(self.open), self.required, strict=True))
+    def _fixed(self) -> tuple[Bools, Bools, Bools]:
+        """The parents that a node must have, those that it may have, and those whose arc to it may be reversed."""
+        n = len(self.required)
+        required, admitted = matrix([*self.required, *self.open], n).reshape(2, n, n)
+        return required, admitted, admitted.T & ~required
 
     def moves(self, parents: Graph) -> Bools:
         """Return the admitted moves, shape (kinds, children, parents)."""
-        above = ancestors(parents)
-        below = children(above)
-        full = as_mask([v for v, of_v in enumerate(parents) if of_v.bit_count() >= self.max_parents])
-        deleted, added, turned = [], [], []
+        n, above, through = len(parents), ancestors(parents), [0] * len(parents)
         for child, child_parents in enumerate(parents):
-            through = 0
             for parent in elements(child_parents):
-                through |= above[parent]
-            deleted.append(child_parents & ~self.required[child])
-            added.append(0 if full >> child & 1 else self.open[child] & ~(child_parents | below[child]))
-            turned.append(child_parents & self._turnable[child] & ~(through | full))
-        return np.stack([matrix(deleted), matrix(added), matrix(turned)])
+                through[child] |= above[parent]
+        present, ancestral, indirect = matrix([*parents, *above, *through], n).reshape(3, n, n)
+        required, admitted, turnable = self._fixed
+        full = present.sum(axis=1) >= self.max_parents
+        return np.stack(
+            [
+                present & ~required,
+                admitted & ~(present | ancestral.T | full[:, None]),
+                present & turnable & ~(indirect | full),
+            ]
+        )
 
     def after(self, parents: Graph, move: int) -> Graph:
         """Return the graph after the move at this position in the row-major order of all moves."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import thread_count
 from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Edge, make_constraints
-from anbexact.search.greedy.hill_climbing import add_arcs
+from anbexact.search.greedy.hill_climbing import as_parents, climb_between_features
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import SingleStates
 from anbexact.search.trees.branching import best_forest
@@ -62,15 +63,21 @@ def climb_from_forest(
     within = rest.table if below_class else rest.table.without_class()
     constraints = make_constraints(within.vocabulary.features, max_parents, required, rest.forbidden)
     forest = best_forest(within, score, constraints, deadline, class_name=class_name, threads=threads)
+    features, common = within.vocabulary.features, within.vocabulary.common_parents
+    total = -inf
     if forest is not None and below_class and constraints.max_parents <= 1:
         found = forest
     else:
-        found = add_arcs(
+        climb = climb_between_features(
             within, score, constraints, deadline, start=forest, only_from_start=below_class, threads=threads
         )
-    common = within.vocabulary.common_parents
-    parents = {name: (*common, *found[name]) for name in within.vocabulary.features} | dict.fromkeys(common, ())
+        found, total = as_parents(features, None, climb.best), climb.best_total
+    parents = {name: (*common, *found[name]) for name in features} | dict.fromkeys(common, ())
+    if total > -inf:
+        total += sum(score.local_score(within, name, ()) for name in common)
+    else:
+        total = total_score(within, score, parents)
     method = "hill climbing from the best forest"
     certificate = replace(Certificate.unknown(method), seconds=deadline.worked)
-    structure = Structure(class_name, parents, total_score(within, score, parents), certificate)
+    structure = Structure(class_name, parents, total, certificate)
     return rest.added_to(structure, below_class=below_class)

@@ -164,9 +164,36 @@ def add_arcs(
     deadline: Deadline,
     *,
     start: Mapping[Hashable, Sequence[Hashable]] | None = None,
-    only_from_start: bool = False,
     threads: int = 1,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
+    """Return the structure with arcs between features that :func:`climb_between_features` reaches.
+
+    The class, if there is one, stays a parent of all features.
+
+    Parameters
+    ----------
+    start : mapping, optional
+        Feature parents of every feature in a structure that is admitted. The result does not score less.
+
+    Returns
+    -------
+    dict
+        Feature parents of every feature, in table order.
+    """
+    climb = climb_between_features(table, score, constraints, deadline, start=start, threads=threads)
+    return as_parents(table.vocabulary.features, None, climb.best)
+
+
+def climb_between_features(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    deadline: Deadline,
+    *,
+    start: Mapping[Hashable, Sequence[Hashable]] | None = None,
+    only_from_start: bool = False,
+    threads: int = 1,
+) -> Climb:
     """Climb over the graphs between features; the class, if there is one, stays a parent of all features.
 
     Climbs first from ``start``, if given, and then from the required arcs; stops early at the deadline.
@@ -174,14 +201,9 @@ def add_arcs(
     Parameters
     ----------
     start : mapping, optional
-        Feature parents of every feature in a structure that is admitted. The result does not score less.
+        Feature parents of every feature in a structure that is admitted.
     only_from_start : bool, default False
         Whether ``start``, if given, is the only start, which halves the time.
-
-    Returns
-    -------
-    dict
-        Feature parents of every feature, in table order.
     """
     features = table.vocabulary.features
     objective = LocalScores(FamilyScorer(table, score, threads, deadline), None)
@@ -193,7 +215,7 @@ def add_arcs(
         starts = [climb.best] if only_from_start else [climb.best, *starts]
     for graph in starts:
         climb.climb_from(graph)
-    return as_parents(features, None, climb.best)
+    return climb
 
 
 def as_parents(

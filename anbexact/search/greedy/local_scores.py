@@ -8,7 +8,7 @@ from anbexact._runtime.arrays import Bools, Floats
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import human_bytes
-from anbexact.search.graphs import Graph, elements
+from anbexact.search.graphs import Graph, elements, matrix
 from anbexact.search.greedy.climb import REVERSE
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
@@ -89,10 +89,10 @@ class LocalScores:
         for size, own in shares:
             if scorer.deadline.passed:
                 return None
-            parents = [positions[list(elements(child_parents))] for _, child_parents in own]
+            _, parents = np.nonzero(matrix([child_parents for _, child_parents in own], scorer.n))
             found = scorer.local_scores(
                 positions[[child for child, _ in own]],
-                np.array(parents, dtype=np.int64).reshape(len(own), size),
+                positions[parents].reshape(len(own), size),
                 phase,
                 self._progress,
             )

@@ -246,10 +246,11 @@ class FamilyScorer:
 
     def _shares(self, work: Positions) -> list[int]:
         """Divide a sequence into runs of about equal work, enough of them to share and short enough to be stopped."""
-        if len(work) == 0:
-            return [0]
+        total = int(work.sum())
+        share = min(TASK_STEPS, max(total // (4 * self.threads), 2_000_000))
+        if total < share:
+            return [0, len(work)] if len(work) else [0]
         done = np.cumsum(work)
-        share = min(TASK_STEPS, max(int(done[-1]) // (4 * self.threads), 2_000_000))
         inner = np.flatnonzero(np.diff(done // share)) + 1
         return [0, *inner.tolist(), len(work)]
 

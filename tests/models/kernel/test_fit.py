@@ -172,7 +172,39 @@ class TestRows:
         assert [tuple(point) for point in fitted(sample, 0.5, 0.1).points.T.tolist()] == sorted(rows)
         some = [tuple(point) for point in fitted(sample, 0.5, 0.1, 6).points.T.tolist()]
         assert len(set(some)) == 6
-        assert some == sorted(set(some) & set(rows))
+        assert set(some) < set(rows)
+
+    @pytest.mark.parametrize("least", [0.0, 0.01, 0.1, 0.5, 2.0])
+    def test_points_are_left_out_that_others_explain(self, least):
+        """The choice of points, against conditional variances by their formula."""
+        sample = Sample.drawn(5, 60)
+        rows, _ = sample.distinct
+        exact = sample.correlations(rows, rows, 0.3, 0.5)
+        chosen = []
+        while len(chosen) < len(rows):
+            known = np.linalg.solve(exact[np.ix_(chosen, chosen)], exact[chosen])
+            left = 1 - np.einsum("ij,ij->j", exact[chosen], known)
+            left[chosen] = -inf
+            if chosen and left.max() <= least:
+                break
+            chosen.append(int(left.argmax()))
+        root, places = fit_module._root_of_some(exact.copy(), least)
+        assert len(places) == len(chosen) == {0.0: len(rows), 2.0: 1}.get(least, len(chosen))
+        assert places.tolist() == chosen
+        np.testing.assert_allclose(root @ root.T, exact[np.ix_(chosen, chosen)], atol=1e-7)
+        assert (np.triu(root, 1) == 0).all()
+
+    def test_superfluous_points_hardly_matter(self, monkeypatch):
+        sample = Sample.drawn(5, 60)
+        codes = codes_of(sample.rows)
+        n_points = len(sample.distinct[0]) - 1
+        some = fitted(sample, 0.05, 1.0, n_points)
+        assert some.points.shape[1] < n_points / 2
+        monkeypatch.setattr(fit_module, "UNEXPLAINED", 0.0)
+        every = fitted(sample, 0.05, 1.0, n_points)
+        assert every.points.shape[1] == n_points
+        differences = some.log_posterior(codes) - every.log_posterior(codes)
+        assert 0 < np.abs(differences).max() < 0.1
 
     def test_fewer_points_are_always_the_same_and_less_likely(self):
         sample = Sample.drawn(3, 60)
@@ -451,13 +483,13 @@ class TestChoice:
         monkeypatch.setattr(fit_module, "with_learned_relevance", noted)
         table = Sample.drawn(0, 60).table
         parts = [table, *(left for left, _ in split_table(table, 3))]
-        quarters = [len(DistinctRows.of(part).weights) // 4 for part in parts]
-        assert max(quarters[1:]) < quarters[0]
-        for fewest, most in ((quarters[0] + 1, 100), (2, min(quarters) - 1), (2, 100)):
+        thirds = [len(DistinctRows.of(part).weights) // 3 for part in parts]
+        assert max(thirds[1:]) < thirds[0]
+        for fewest, most in ((thirds[0] + 1, 100), (2, min(thirds) - 1), (2, 100)):
             seen.clear()
             monkeypatch.setattr(fit_module, "ROWS_FOR_RELEVANCE", (fewest, most))
             learn_kernel(table, {}, [[0.5, 1.0], [0.1], [LEARNED]], ALL, Deadline())
-            of_all, *of_folds = (min(max(quarter, fewest), most) for quarter in quarters)
+            of_all, *of_folds = (min(max(third, fewest), most) for third in thirds)
             assert seen == [*of_folds, of_all]
 
     def test_of_one_value_each_holds_out_nothing(self, monkeypatch):

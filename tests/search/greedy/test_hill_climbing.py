@@ -86,7 +86,7 @@ class TestGraphs:
         assert [set(elements(mask)) for mask in children(parents)] == [
             {child for child in graph if v in graph[child]} for v in graph
         ]
-        np.testing.assert_array_equal(matrix(parents), [[u in graph[v] for u in graph] for v in graph])
+        np.testing.assert_array_equal(matrix(parents, len(parents)), [[u in graph[v] for u in graph] for v in graph])
 
     @given(drawn=constrained_problems(min_features=2, max_features=4), data=st.data())
     @examples(80)
