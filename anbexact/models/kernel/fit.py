@@ -59,6 +59,8 @@ PRODUCTS_PER_SECOND = 10**9
 UNEXPLAINED = 0.05
 """If some rows are not points, points are left out where the other points leave the log odds no more prior variance
 than this."""
+POINTS_TO_SAMPLE, MANY_NEEDED = 500, 0.9
+"""Maximum number of points among which is tried how many of them are needed; above this share, all are kept."""
 FEWEST_POINTS = 50
 """Number of points that a fit may have even if no time is left."""
 JITTER = 1e-8
@@ -308,12 +310,10 @@ def fit_kernel(
         in_time = isqrt(int(deadline.left / 2 * PRODUCTS_PER_SECOND) // max(n_rows, 1))
         most_points = min(most_points, max(FEWEST_POINTS, in_time))
     points = rows.some(most_points, np.random.default_rng(SEED))
-    covariance = correlations(points.codes, points.codes, distances, setting.rate)
-    if len(points.weights) == n_rows:
-        basis = root = _root(covariance)
-    else:
-        root, kept = _root_of_some(covariance, UNEXPLAINED * setting.l2)
-        points = points.at(kept)
+    if len(points.weights) < n_rows:
+        points = _without_superfluous(points, distances, setting)
+    basis = root = _root(correlations(points.codes, points.codes, distances, setting.rate))
+    if len(points.weights) < n_rows:
         between = correlations(points.codes, rows.codes, distances, setting.rate)
         basis = solve_triangular(root, between, lower=True, overwrite_b=True).T.astype(np.float32, order="C")
     found = _mode(basis, rows, setting.l2, deadline)
@@ -339,16 +339,29 @@ def _root(covariance: Floats) -> Floats:
     return np.asarray(cholesky(covariance.T, overwrite_a=True).T)
 
 
-def _root_of_some(covariance: Floats, least: float) -> tuple[Floats, npt.NDArray[np.integer]]:
-    """Return the lower Cholesky factor of the correlations of some points, and their places.
+def _without_superfluous(
+    points: DistinctRows, distances: Sequence[StateDistances], setting: KernelSetting
+) -> DistinctRows:
+    """Return the points without those that others explain, unless a sample of the points says that few are."""
+    least = UNEXPLAINED * setting.l2
+    sample = points.at(np.arange(0, len(points.weights), -(-len(points.weights) // POINTS_TO_SAMPLE)))
+    needed = _needed(correlations(sample.codes, sample.codes, distances, setting.rate), least)
+    if len(needed) > MANY_NEEDED * len(sample.weights):
+        return points
+    return points.at(_needed(correlations(points.codes, points.codes, distances, setting.rate), least))
 
-    One point after the other is chosen: the one whose value the points before explain least, until no more than a
-    share ``least`` of the variance of any value is unexplained (pivoted Cholesky decomposition). There is always one.
-    The matrix of correlations, shape (points, points), is overwritten.
+
+def _needed(covariance: Floats, least: float) -> npt.NDArray[np.integer]:
+    """Return the places of points that explain the others, ascending.
+
+    One point after the other is chosen: the one whose value those before explain least, until no more than a share
+    ``least`` of the variance of any value is unexplained (pivoted Cholesky decomposition; Higham, *Accuracy and
+    Stability of Numerical Algorithms*, 2002, section 10.3). There is always one. The matrix of correlations, shape
+    (points, points), is overwritten.
     """
     covariance[np.diag_indices_from(covariance)] += JITTER
-    factor, places, n, _ = dpstrf(covariance.T, tol=least, lower=1, overwrite_a=1)
-    return np.tril(factor[:n, :n]), places[:n] - 1
+    _, places, n, _ = dpstrf(covariance.T, tol=least, lower=1, overwrite_a=1)
+    return np.sort(places[:n]) - 1
 
 
 def _mode(basis: Floats, rows: DistinctRows, l2: float, deadline: Deadline, start: Floats | None = None) -> Floats:

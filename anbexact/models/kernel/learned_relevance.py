@@ -25,8 +25,8 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
-from scipy.sparse import csr_array
 
+from anbexact._kernels.state_distances import add_derivatives, log_correlations_below
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact.models.kernel.distances import StateDistances
@@ -66,11 +66,11 @@ class NegativeEvidence:
         self._of_rows = weights.sum(axis=1)
         self._excess = weights / self._of_rows[:, None] - weights.sum(axis=0) / weights.sum()
         self.n_rows, self._n_processes = len(weights), weights.shape[1] - 1
-        self._starts = np.cumsum([0, *map(len, tables)])
-        self._to_rows = np.concatenate([table[:, codes] for table, codes in zip(tables, rows.codes, strict=True)])
-        states = (rows.codes + self._starts[:-1, None]).ravel()
-        numbers = np.tile(np.arange(self.n_rows), len(tables))
-        self._members = csr_array((np.ones(len(states)), (states, numbers)), shape=(self._starts[-1], self.n_rows))
+        self._states = np.ascontiguousarray(rows.codes, dtype=np.int64)
+        self._arities = np.array([len(table) for table in tables])
+        self._starts = np.cumsum([0, *self._arities[:-1] ** 2])
+        self._tables = np.concatenate([table.ravel() for table in tables])
+        self._of_features = self._states, self._tables, self._starts, self._arities
 
     @property
     def informative(self) -> bool:
@@ -80,27 +80,26 @@ class NegativeEvidence:
     def value_and_gradient(self, logs: Floats) -> tuple[float, Floats]:
         """Return the value per row and its gradient by ln ρ_1, ln ρ_2, ..., ln σ²."""
         rates, noise = np.exp(logs[:-1]), np.exp(logs[-1]) / self._of_rows
-        scaled = np.repeat(-rates, np.diff(self._starts))[:, None] * self._to_rows
-        covariance = self._members.T @ scaled
-        np.exp(covariance, out=covariance)
-        below = np.tril(covariance, -1)
-        covariance += 1
+        correlations = np.zeros((self.n_rows, self.n_rows))  # only what is below the diagonal is used
+        log_correlations_below(*self._of_features, rates, correlations)
+        np.exp(correlations, out=correlations)
+        covariance = correlations + 1
         covariance[np.diag_indices_from(covariance)] += noise + JITTER
-        root = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        # The transpose of a matrix has its rows as columns, as LAPACK's functions, which overwrite it, expect them.
+        root = cholesky(covariance.T, overwrite_a=True, check_finite=False)
         log_determinant = 2 * float(np.log(np.diagonal(root)).sum())
-        solved = cho_solve((root, True), self._excess, check_finite=False)
+        solved = cho_solve((root, False), self._excess, check_finite=False)
         square = float(np.vdot(self._excess, solved))
         spread = logs[:-1] - logs[:-1].mean()
         value = self.n_rows * log(square) + log_determinant + PRECISION * float(spread @ spread)
 
-        by_covariance, _ = dpotri(root, lower=1, overwrite_c=1)  # the part below the diagonal, and the diagonal
-        by_covariance -= self.n_rows / square * (solved @ solved.T)
-        gradient = np.empty(len(logs))
-        gradient[-1] = noise @ np.diagonal(by_covariance)
-        by_covariance *= below
-        by_states = self._members @ by_covariance
-        by_states *= scaled
-        gradient[:-1] = 2 * np.add.reduceat(by_states.sum(axis=1), self._starts[:-1]) + 2 * PRECISION * spread
+        inverse, _ = dpotri(root, overwrite_c=1)
+        by_rates, gradient = np.zeros(len(rates)), np.empty(len(logs))
+        ratio = self.n_rows / square
+        gradient[-1] = noise @ (np.diagonal(inverse) - ratio * np.square(solved).sum(axis=1))
+        processes = np.ascontiguousarray(solved.T)
+        add_derivatives(*self._of_features, inverse.T, processes, ratio, correlations, by_rates)
+        gradient[:-1] = 2 * (PRECISION * spread - rates * by_rates)
         factor = self._n_processes / (2 * self.n_rows)
         return factor * value, factor * gradient
 

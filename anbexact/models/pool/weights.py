@@ -17,7 +17,7 @@ from math import inf, isinf, log
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp, xlogy
+from scipy.special import log_softmax, xlogy
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
 from anbexact._runtime.json_checks import listed, numbers, reading
@@ -182,14 +182,17 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
     Bertsekas, *Projected Newton methods for optimization problems with simple constraints*, SIAM Journal on Control
     and Optimization 20 (1982).
     """
-    n_members, n_classes = held_out.logs.shape[1:]
-    centre = prior_centre(held_out)
-    if isinf(ridge) or not held_out.weights.any():
-        return PoolWeights(centre, np.zeros(n_classes), ridge)
-    point = np.concatenate([centre, np.zeros(n_classes)])
-    problem = _Problem(held_out, ridge, point.copy())
+    return _fit(_Problem(held_out), ridge)
+
+
+def _fit(problem: _Problem, ridge: float, start: PoolWeights | None = None) -> PoolWeights:
+    """Return the result of :func:`fit_weights`, found from those under another precision, if they are given."""
+    n_members = problem.n_members
+    if isinf(ridge) or not problem.weight_sum:
+        return PoolWeights(problem.centre[:n_members], problem.centre[n_members:], ridge)
+    point = problem.centre if start is None else np.concatenate([start.weights, start.biases])
     bounded = np.arange(len(point)) < n_members
-    value, gradient, hessian = problem.derivatives(point)
+    value, gradient, hessian = problem.derivatives(point, ridge)
     for _ in range(MOST_STEPS):
         held = bounded & (point <= NEAR_BOUND) & (gradient > 0)
         free = ~held
@@ -201,14 +204,14 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
         size = 1.0
         while size > 1e-12:  # below, rounding hides any decrease
             tried = _projected(point + size * step, bounded)
-            if problem.value(tried) <= value + SUFFICIENT * float(gradient @ (tried - point)):
+            if problem.value(tried, ridge) <= value + SUFFICIENT * float(gradient @ (tried - point)):
                 break
             size /= 2
         else:
             break
         point = tried
-        value, gradient, hessian = problem.derivatives(point)
-    point[bounded & (point <= NEAR_BOUND)] = 0.0
+        value, gradient, hessian = problem.derivatives(point, ridge)
+    point = np.where(bounded & (point <= NEAR_BOUND), 0.0, point)
     biases = point[n_members:]
     return PoolWeights(point[:n_members], biases - biases.mean(), ridge)
 
@@ -219,11 +222,14 @@ def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
     ``-F(w, b) + (d ln λ - ln |H|) / 2``, where F is minus the penalised log likelihood, H its Hessian, and both the
     determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant.
     """
-    n_members = len(found.weights)
+    return _log_evidence(_Problem(held_out), found)
+
+
+def _log_evidence(problem: _Problem, found: PoolWeights) -> float:
+    """Return :func:`log_evidence`."""
     point = np.concatenate([found.weights, found.biases])
-    centre = np.concatenate([prior_centre(held_out), np.zeros(len(found.biases))])
-    value, _, hessian = _Problem(held_out, found.ridge, centre).derivatives(point)
-    free = (np.arange(len(point)) >= n_members) | (point > 0)
+    value, _, hessian = problem.derivatives(point, found.ridge)
+    free = (np.arange(len(point)) >= problem.n_members) | (point > 0)
     _, log_determinant = np.linalg.slogdet(hessian[np.ix_(free, free)])
     return -value + float(free.sum() * log(found.ridge) - log_determinant) / 2
 
@@ -234,8 +240,11 @@ def fit_pool(held_out: HeldOutLogs, ridges: Sequence[float] = RIDGES) -> PoolWei
     The probability of a precision is proportional to its evidence times its prior, which is log-normal around 100.
     The precision is not cross-validated: with few rows, chance would decide.
     """
-    fits = [fit_weights(held_out, ridge) for ridge in sorted(ridges, reverse=True)]
-    return max(fits, key=lambda found: log_evidence(held_out, found) + log_prior_of_ridge(found.ridge))
+    problem = _Problem(held_out)
+    fits: list[PoolWeights] = []
+    for ridge in sorted(ridges, reverse=True):
+        fits.append(_fit(problem, ridge, fits[-1] if fits else None))
+    return max(fits, key=lambda found: _log_evidence(problem, found) + log_prior_of_ridge(found.ridge))
 
 
 def log_prior_of_ridge(ridge: float) -> float:
@@ -249,45 +258,46 @@ def _projected(point: Floats, bounded: Bools) -> Floats:
 
 
 class _Problem:
-    """Minus the penalised log likelihood as a function of weights and biases, one after the other."""
+    """Minus the penalised log likelihood as a function of weights and biases, one after the other.
 
-    def __init__(self, held_out: HeldOutLogs, ridge: float, centre: Floats) -> None:
+    ``centre`` is that of their prior.
+    """
+
+    def __init__(self, held_out: HeldOutLogs) -> None:
         counted = held_out.weights > 0
         logs = finite_logs(held_out.logs[counted])
         self._logs = np.ascontiguousarray(logs.transpose(0, 2, 1))  # rows, classes, members
         self._codes, self._weights = held_out.codes[counted], held_out.weights[counted]
-        self._rows = np.arange(len(self._codes))
-        self._ridge = ridge
-        self._n_members = logs.shape[1]
-        self._centre = centre
+        self._own = self._logs[np.arange(len(logs)), self._codes]
+        self._label_weights = np.bincount(self._codes, self._weights, logs.shape[2])
+        self.n_members = logs.shape[1]
+        self.centre = np.concatenate([prior_centre(held_out), np.zeros(logs.shape[2])])
         self.weight_sum = float(self._weights.sum())
 
-    def _totals(self, point: Floats) -> Floats:
-        """Return b_c + Σ_m w_m ln P_m(c | x), shape (rows, classes)."""
-        totals: Floats = self._logs @ point[: self._n_members] + point[self._n_members :]
-        return totals
+    def _log_likelihood(self, point: Floats) -> tuple[float, Floats]:
+        """Return the log likelihood, in nats, and P(c | x) of every row, shape (rows, classes)."""
+        weights, biases = point[: self.n_members], point[self.n_members :]
+        probability = self._logs @ weights + biases
+        top = probability.max(axis=1, keepdims=True)
+        probability -= top
+        np.exp(probability, out=probability)
+        sums = probability.sum(axis=1, keepdims=True)
+        probability /= sums
+        norms = top[:, 0] + np.log(sums[:, 0])
+        value = self._weights @ (self._own @ weights - norms) + self._label_weights @ biases
+        return float(value), probability
 
-    def value(self, point: Floats) -> float:
-        """Return the function at a point; nats."""
-        totals = self._totals(point)
-        fit = self._weights @ (logsumexp(totals, axis=1) - totals[self._rows, self._codes])
-        return float(fit + self._ridge / 2 * np.sum((point - self._centre) ** 2))
+    def value(self, point: Floats, ridge: float) -> float:
+        """Return the function at a point, in nats, for a precision λ of the prior."""
+        return ridge / 2 * float(np.sum((point - self.centre) ** 2)) - self._log_likelihood(point)[0]
 
-    def derivatives(self, point: Floats) -> tuple[float, Floats, Floats]:
-        """Return the function, its gradient and its Hessian at a point."""
-        totals = self._totals(point)
-        norm = logsumexp(totals, axis=1)
-        probability = np.exp(totals - norm[:, None])
-        value = float(self._weights @ (norm - totals[self._rows, self._codes]))
+    def derivatives(self, point: Floats, ridge: float) -> tuple[float, Floats, Floats]:
+        """Return the function, its gradient and its Hessian at a point, for a precision λ of the prior."""
+        log_likelihood, probability = self._log_likelihood(point)
         weighted = self._weights[:, None] * probability
         means = np.einsum("tc,tcm->tm", probability, self._logs)
-        members, own = self._n_members, self._logs[self._rows, self._codes]
-        gradient = np.concatenate(
-            [
-                self._weights @ (means - own),
-                weighted.sum(axis=0) - np.bincount(self._codes, self._weights, probability.shape[1]),
-            ]
-        )
+        of_classes, members = weighted.sum(axis=0), self.n_members
+        gradient = np.concatenate([self._weights @ (means - self._own), of_classes - self._label_weights])
         spread = (self._logs - means[:, None, :]).reshape(-1, members)
         scaled = spread * weighted.reshape(-1, 1)
         hessian = np.empty((len(point), len(point)))
@@ -295,7 +305,7 @@ class _Problem:
         across = scaled.reshape(*probability.shape, members).sum(axis=0)
         hessian[members:, :members] = across
         hessian[:members, members:] = across.T
-        hessian[members:, members:] = np.diag(weighted.sum(axis=0)) - probability.T @ weighted
-        offset = point - self._centre
-        hessian[np.diag_indices(len(point))] += self._ridge
-        return value + self._ridge / 2 * float(offset @ offset), gradient + self._ridge * offset, hessian
+        hessian[members:, members:] = np.diag(of_classes) - probability.T @ weighted
+        offset = point - self.centre
+        hessian[np.diag_indices(len(point))] += ridge
+        return ridge / 2 * float(offset @ offset) - log_likelihood, gradient + ridge * offset, hessian

@@ -172,7 +172,7 @@ class TestRows:
         assert [tuple(point) for point in fitted(sample, 0.5, 0.1).points.T.tolist()] == sorted(rows)
         some = [tuple(point) for point in fitted(sample, 0.5, 0.1, 6).points.T.tolist()]
         assert len(set(some)) == 6
-        assert set(some) < set(rows)
+        assert some == sorted(set(some) & set(rows))
 
     @pytest.mark.parametrize("least", [0.0, 0.01, 0.1, 0.5, 2.0])
     def test_points_are_left_out_that_others_explain(self, least):
@@ -188,23 +188,28 @@ class TestRows:
             if chosen and left.max() <= least:
                 break
             chosen.append(int(left.argmax()))
-        root, places = fit_module._root_of_some(exact.copy(), least)
-        assert len(places) == len(chosen) == {0.0: len(rows), 2.0: 1}.get(least, len(chosen))
-        assert places.tolist() == chosen
-        np.testing.assert_allclose(root @ root.T, exact[np.ix_(chosen, chosen)], atol=1e-7)
-        assert (np.triu(root, 1) == 0).all()
+        assert len(chosen) == {0.0: len(rows), 2.0: 1}.get(least, len(chosen))
+        assert fit_module._needed(exact.copy(), least).tolist() == sorted(chosen)
 
-    def test_superfluous_points_hardly_matter(self, monkeypatch):
+    def test_superfluous_points_are_left_out_and_hardly_matter(self, monkeypatch):
         sample = Sample.drawn(5, 60)
         codes = codes_of(sample.rows)
         n_points = len(sample.distinct[0]) - 1
-        some = fitted(sample, 0.05, 1.0, n_points)
+
+        def found(**constants):
+            for name, value in constants.items():
+                monkeypatch.setattr(fit_module, name, value)
+            return fitted(sample, 0.05, 1.0, n_points)
+
+        some = found()
         assert some.points.shape[1] < n_points / 2
-        monkeypatch.setattr(fit_module, "UNEXPLAINED", 0.0)
-        every = fitted(sample, 0.05, 1.0, n_points)
-        assert every.points.shape[1] == n_points
-        differences = some.log_posterior(codes) - every.log_posterior(codes)
-        assert 0 < np.abs(differences).max() < 0.1
+        np.testing.assert_array_equal(found(POINTS_TO_SAMPLE=10, MANY_NEEDED=0.95).points, some.points)
+        for constants in ({"MANY_NEEDED": 0.0}, {"MANY_NEEDED": 0.95, "UNEXPLAINED": 0.0}):
+            every = found(**constants)
+            assert every.points.shape[1] == n_points
+            differences = some.log_posterior(codes) - every.log_posterior(codes)
+            assert 0 < np.abs(differences).max() < 0.1
+        assert fitted(sample, 0.05, 1.0).points.shape[1] == n_points + 1  # all rows are points
 
     def test_fewer_points_are_always_the_same_and_less_likely(self):
         sample = Sample.drawn(3, 60)
