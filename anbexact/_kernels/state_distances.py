@@ -81,3 +81,22 @@ def add_derivatives(states, tables, starts, arities, inverse, solved, factor, co
         for f in range(n_features):
             first = starts[f] + states[f, i] * arities[f]
             gradient[f] += _sum_of_products(own, tables[first : first + arities[f]], states[f], i)
+
+
+@kernel
+def add_rows(table, places, sums):
+    """Add to every row of ``sums`` the rows of a table at some places.
+
+    Parameters
+    ----------
+    table : (rows of the table, columns) float64
+    places : (summands, rows) int64
+    sums : (rows, columns) float64
+    """
+    n_columns = sums.shape[1]
+    for t in range(len(sums)):
+        own = sums[t]
+        for k in range(len(places)):
+            added = table[places[k, t]]
+            for j in range(n_columns):
+                own[j] += added[j]

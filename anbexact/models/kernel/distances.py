@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import rel_entr
 
+from anbexact._kernels.state_distances import add_rows
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.cached import cached_property
@@ -154,9 +155,11 @@ def log_correlations(codes: CodeArray, points: CodeArray, distances: Sequence[St
     return found
 
 
-def correlations(codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float) -> Floats:
-    """Return the exponentials of :func:`log_correlations`, shape (rows, points)."""
-    found = np.empty((codes.shape[1], points.shape[1]))
+def correlations(
+    codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float, *, single: bool = False
+) -> Floats:
+    """Return the exponentials of :func:`log_correlations`, shape (rows, points), in single precision if asked for."""
+    found = np.empty((codes.shape[1], points.shape[1]), np.float32 if single else np.float64)
     for part, sums in _log_correlations_of_parts(codes, points, distances, rate):
         found[part] = np.exp(sums, out=sums)
     return found
@@ -166,16 +169,18 @@ def _log_correlations_of_parts(
     codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield the log correlations of a few rows at a time, as fit into the cache, with the range of these rows."""
-    tables = [
-        (states, own.log_correlations(of_points, rate))
-        for own, states, of_points in zip(distances, np.maximum(codes, -1), points, strict=True)
-        if len(own.shares) > 1
-    ]
+    varied = [j for j, own in enumerate(distances) if len(own.shares) > 1]
     n_rows, n_points = codes.shape[1], points.shape[1]
+    tables = [distances[j].log_correlations(points[j], rate) for j in varied]
+    table = np.concatenate([np.zeros((0, n_points)), *tables])
+    places = np.empty((len(varied), n_rows), dtype=np.int64)
+    first = 0
+    for k, (j, own_table) in enumerate(zip(varied, tables, strict=True)):
+        places[k] = first + np.where(codes[j] < 0, len(own_table) - 1, codes[j])
+        first += len(own_table)
     at_once = max(1, CACHED // max(1, n_points))
-    for first in range(0, n_rows, at_once):
-        part = slice(first, min(first + at_once, n_rows))
-        sums = np.zeros((part.stop - first, n_points))
-        for states, table in tables:
-            sums += table[states[part]]
+    for start in range(0, n_rows, at_once):
+        part = slice(start, min(start + at_once, n_rows))
+        sums = np.zeros((part.stop - start, n_points))
+        add_rows(table, places[:, part], sums)
         yield part, sums

@@ -314,8 +314,8 @@ def fit_kernel(
         points = _without_superfluous(points, distances, setting)
     basis = root = _root(correlations(points.codes, points.codes, distances, setting.rate))
     if len(points.weights) < n_rows:
-        between = correlations(points.codes, rows.codes, distances, setting.rate)
-        basis = solve_triangular(root, between, lower=True, overwrite_b=True).T.astype(np.float32, order="C")
+        between = correlations(rows.codes, points.codes, distances, setting.rate, single=True)
+        basis = solve_triangular(root.astype(np.float32), between.T, lower=True, overwrite_b=True).T
     found = _mode(basis, rows, setting.l2, deadline)
     # in the memory order of a model read from a file, or products would differ from its in their rounding errors
     coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))
