@@ -13,7 +13,7 @@ import numpy as np
 
 from anbexact._kernels.jit import kernel
 
-BLOCK = 256
+BLOCK = 64
 """Number of rows that are processed together, so that their data stay in the cache."""
 
 
