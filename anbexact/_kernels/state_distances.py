@@ -1,7 +1,7 @@
-"""Sums over features of the distances between the states of two rows, and their derivatives by the features' rates.
+"""Sums over features of the distances between the states of rows, and their derivatives by the features' rates.
 
-Only pairs of a row and an earlier one are visited: matrices of pairs are symmetric, and only what is below their
-diagonal is read and written.
+Matrices of the distances among rows are symmetric: :func:`log_correlations_below` and :func:`add_derivatives` read
+and write only what is below their diagonals.
 """
 
 from anbexact._kernels.jit import kernel, summing
@@ -85,7 +85,7 @@ def add_derivatives(states, tables, starts, arities, inverse, solved, factor, co
 
 @kernel
 def add_rows(table, places, sums):
-    """Add to every row of ``sums`` the rows of a table at some places.
+    """Add to every row of ``sums`` the rows of a table at some places, such as the distances from a row's states.
 
     Parameters
     ----------

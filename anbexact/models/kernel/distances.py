@@ -171,16 +171,14 @@ def _log_correlations_of_parts(
     """Yield the log correlations of a few rows at a time, as fit into the cache, with the range of these rows."""
     varied = [j for j, own in enumerate(distances) if len(own.shares) > 1]
     n_rows, n_points = codes.shape[1], points.shape[1]
-    tables = [distances[j].log_correlations(points[j], rate) for j in varied]
-    table = np.concatenate([np.zeros((0, n_points)), *tables])
-    places = np.empty((len(varied), n_rows), dtype=np.int64)
-    first = 0
-    for k, (j, own_table) in enumerate(zip(varied, tables, strict=True)):
-        places[k] = first + np.where(codes[j] < 0, len(own_table) - 1, codes[j])
-        first += len(own_table)
+    starts = np.cumsum([0, *(len(distances[j].shares) + 1 for j in varied)])
+    table, places = np.empty((starts[-1], n_points)), np.empty((len(varied), n_rows), dtype=np.int64)
+    for k, j in enumerate(varied):
+        table[starts[k] : starts[k + 1]] = distances[j].log_correlations(points[j], rate)
+        places[k] = np.where(codes[j] < 0, starts[k + 1] - 1, starts[k] + codes[j])
     at_once = max(1, CACHED // max(1, n_points))
-    for start in range(0, n_rows, at_once):
-        part = slice(start, min(start + at_once, n_rows))
-        sums = np.zeros((part.stop - start, n_points))
+    for first in range(0, n_rows, at_once):
+        part = slice(first, min(first + at_once, n_rows))
+        sums = np.zeros((part.stop - first, n_points))
         add_rows(table, places[:, part], sums)
         yield part, sums

@@ -49,6 +49,9 @@ class SharedCounts:
     _networks: dict[tuple[int, float, float, int], tuple[list[int], float]] = field(
         default_factory=dict, init=False, repr=False
     )
+    _structures: dict[tuple[int, float, tuple[int, ...]], Structure] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @classmethod
     def of(cls, table: DiscreteTable, parts: Sequence[DiscreteTable]) -> Self | None:
@@ -124,14 +127,21 @@ class SharedCounts:
             Maximum number of feature parents of a feature.
         """
         part = next(k for k, one in enumerate(self.tables) if one is table)
-        scores = self.set_scores(part, score.ess)
         most = len(self.names) if max_parents is None else max_parents
         masks, _ = self._best(part, score.ess, most)
+        key = part, score.ess, tuple(masks)
+        if key not in self._structures:
+            self._structures[key] = self._structure(part, score.ess, masks)
+        return self._structures[key]
+
+    def _structure(self, part: int, ess: float, masks: Sequence[int]) -> Structure:
+        """Return the structure of a part with some parents of every feature, given as masks."""
+        table, scores = self.tables[part], self.set_scores(part, ess)
         c = table.vocabulary.class_name
         parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(table.vocabulary.features, (c,))
         parents |= {name: (c, *of_name) for name, of_name in self._named(masks).items()}
         parents[c] = ()
-        total = float(scores[0]) - (lgamma(score.ess + table.weight_sum) - lgamma(score.ess))
+        total = float(scores[0]) - (lgamma(ess + table.weight_sum) - lgamma(ess))
         for b, mask in enumerate(masks):
             total += float(scores[mask | 1 << b] - scores[mask])
         certificate = Certificate(False, float("inf"), float("inf"), len(scores), 0.0, "shared counts")
