@@ -69,7 +69,7 @@ def test_members_that_extend_others_come_after_them(members, cut):
         assert all(extended[n_others:])
         for place, some in enumerate(extended):
             assert some <= set(names[:place])
-        more = "ANB smooth" if cut else "TAN refitted"  # the former not with `ROWS_FOR_FEWER_CUTS` rows
+        more = "ANB smooth" if cut else "TAN refitted"  # the former only with few rows, or without the kernel
         assert any({"TAN smooth"} == some for some in extended) == (more in names)
         tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
         assert bool(tree) == (cut and members is automatic_members and "TAN smooth" in names)
@@ -116,17 +116,26 @@ def test_the_members_where_columns_are_cut():
     few = ["NB smooth", "kernel", "TAN, 8 intervals", equal_width, "ANB, 5 intervals", "ANB smooth, 5 intervals"]
     assert list(found(100)) == list(found(1_999)) == few
     assert found(1_999)["ANB smooth, 5 intervals"] == simple
+    every, smooth = found(99), ["ANB smooth", "ANB smooth, 5 intervals"]
+    assert list(every) == list(found(40))
+    assert set(every) - set(few) == {"kDB", "TAN smooth", "ANB smooth"}
+    assert list(found(39)) == list(found(20)) == [name for name in every if name != equal_width]
+    plain = [name for name in every if name not in (equal_width, "kernel")]
+    assert list(found(19)) == list(found(40, readable=True)) == list(found(9_999, readable=True)) == plain
+    assert every["TAN smooth"] == simple
+    assert [every[name] for name in smooth] == [tree, tree]
     many = found(2_000)
-    assert set(many) - set(few) == {"kDB", "TAN smooth", "ANB smooth", "kDB hierarchical, 4 parents"}
-    without_four = [name for name in many if name != "kDB hierarchical, 4 parents"]
-    assert list(found(99)) == list(found(40)) == without_four
-    assert list(found(39)) == list(found(20)) == [name for name in without_four if name != equal_width]
-    assert list(found(19)) == [name for name in without_four if name not in (equal_width, "kernel")]
+    assert set(every) - set(many) == set(smooth)
+    assert set(many) - set(every) == {"kDB hierarchical, 4 parents"}
     assert many["TAN smooth"] == simple
-    assert many["ANB smooth"] == many["ANB smooth, 5 intervals"] == tree
-    assert set(found(40, readable=True)) == set(many) - {"kernel", equal_width, "kDB hierarchical, 4 parents"}
+    assert set(found(100_000)) == set(many)
+    without_kernel = found(100_001)
+    assert set(without_kernel) - set(many) == set(smooth)
+    assert set(many) - set(without_kernel) == {"kernel"}
     one_rule = found(40, settings={"discretizer": "mdlp"})
     assert list(one_rule) == ["NB smooth", "kernel", "TAN", "kDB", "ANB", "TAN smooth", "ANB smooth"]
+    assert list(found(500, settings={"discretizer": "mdlp"})) == list(one_rule)
+    assert list(found(2_000, settings={"discretizer": "mdlp"})) == list(one_rule)
     assert one_rule["ANB smooth"] == tree
     without_tree = found(2_000, n_features=220)
     assert "TAN smooth" not in without_tree

@@ -44,10 +44,10 @@ below which the strengths of all these members are chosen by cross-validation.""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_FIVE_PARENTS = 2_000, 40, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables: with two
 parents where columns are cut, and with five where none is."""
-ROWS_FOR_FEWER_CUTS = range(100, 2_000)
-"""Numbers of rows with which, where columns are cut by several rules, naive Bayes is the only network on the cut
-points of MODL, unless the pool is to be readable. With fewer rows, the others lower the loss a little, and are quick.
-"""
+ROWS_FOR_FEWER_CUTS, ROWS_FOR_SMOOTH_TREES = range(100, 2_000), 2_000
+"""Where columns are cut by several rules and kernel logistic regression is a member: numbers of rows with which naive
+Bayes is the only network on the cut points of MODL, and number from which on the TAN is the only smooth network with
+interactions. With fewer rows, all such networks lower the loss a little, and are quick."""
 ROWS_FOR_TABLES, ROWS_FOR_REFITS = 30, 50
 """Numbers of rows from which on, where no column is cut, there are automatic members without smooth shapes: networks
 as they are learned, and refits."""
@@ -92,8 +92,9 @@ def automatic_members(
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
     frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
-    With `ROWS_FOR_FEWER_CUTS` rows, naive Bayes is then the only network on the cut points of MODL, unless
-    ``readable``: next to kernel logistic regression, the others hardly change the predictions.
+    Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
+    Bayes is the only network on the cut points of MODL with `ROWS_FOR_FEWER_CUTS` rows, and the TAN is the only
+    smooth network with interactions from `ROWS_FOR_SMOOTH_TREES` rows on.
 
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also as
     they are learned, with `ROWS_FOR_TABLES` rows or more, and refitted without smooth shapes, with `ROWS_FOR_REFITS`
@@ -120,19 +121,20 @@ def automatic_members(
     rule = given.pop("discretizer", AUTO)
     size = n_features * n_classes * INTERVALS
     exact = n_features <= MANY_FEATURES and 2**n_features * n_rows <= MOST_SETS_TIMES_ROWS
+    kernel = ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES
+    kernel = kernel and not readable
     kinds = _Kinds(
         exact=exact,
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
-        kernel=not readable
-        and ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL
-        and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES,
+        kernel=kernel,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
         hierarchical=n_rows >= (ROWS_FOR_HIERARCHICAL if cut else ROWS_FOR_FIVE_PARENTS) and not (cut and readable),
         tables=n_rows >= ROWS_FOR_TABLES,
         refits=n_rows >= ROWS_FOR_REFITS,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
-        all_cuts=readable or n_rows not in ROWS_FOR_FEWER_CUTS,
+        all_cuts=not (kernel and n_rows in ROWS_FOR_FEWER_CUTS),
+        smooth_anb=not (kernel and n_rows >= ROWS_FOR_SMOOTH_TREES),
     )
     if cut:
         return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
@@ -143,8 +145,8 @@ class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
     ``tables`` and ``refits`` are whether networks are members as they are learned, and refitted, where the same
-    networks with smooth shapes are members, too. ``all_cuts`` is whether all networks on the cut points of MODL are
-    members where columns are cut by several rules.
+    networks with smooth shapes are members, too. Where columns are cut by several rules, ``all_cuts`` is whether all
+    networks on the cut points of MODL are members, and ``smooth_anb`` whether ANB with smooth shapes are.
     """
 
     exact: bool
@@ -157,6 +159,7 @@ class _Kinds(NamedTuple):
     refits: bool
     four_parents: bool
     all_cuts: bool
+    smooth_anb: bool
 
 
 def most_promising_first(members: list[Member]) -> list[Member]:
@@ -231,7 +234,7 @@ def _cross_validated(name: str, network: NetworkClassifier, intervals: int = FEW
 def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: bool) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
-    all_cuts = kinds.all_cuts or not varied
+    all_cuts, smooth_anb = kinds.all_cuts or not varied, kinds.smooth and (kinds.smooth_anb or not varied)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, points=kinds.points, **given)))
@@ -252,10 +255,10 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
         tree = TANClassifier(discretizer=rule, **given)
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler))
         simpler = (TAN_SMOOTH,)
-    if kinds.smooth and all_cuts:
+    if smooth_anb and all_cuts:
         network = ANBClassifier(discretizer=rule, **given)
         members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler))
-    if kinds.smooth and varied:
+    if smooth_anb and varied:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
         members.append(replace(on_five, extends=simpler))
     return members
