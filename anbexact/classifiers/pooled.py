@@ -139,7 +139,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     readable : bool, default False
         Whether automatic members are left out that keep the pool from being one readable model: kernel logistic
         regression, which is considered from 20 rows on; and, where columns are cut, networks with hierarchical
-        tables. Without them, the pool predicts worse, although with 100 to 1,999 rows other networks take their place
+        tables. Without them, the pool predicts worse, although with 100 rows or more other networks take their place
         where columns are cut. With the former, :meth:`to_logit` has a term of all features. With the latter, it has
         more terms, on the intervals of all members, and from 2,000 rows on some of five features. The terms, or the
         tables of its network, can then need more memory than there is: the conversion is refused, and the message
