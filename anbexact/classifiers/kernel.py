@@ -80,11 +80,11 @@ class KernelClassifier(KernelParameters, TableClassifier):
         classes and 5,000 states of all features, it also chooses from learned relevances.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
-        in the same way, and those that the others make superfluous are left out: under the prior, the log odds there
-        follow from those at the other points, with a variance of at most 0.05. Beyond 50,000 distinct rows, there are
-        fewer than 1,000 points: points times distinct rows are at most 50 million, so that the correlations between
-        them fit into memory. Where not all distinct rows are points, the fit computes products with them in single
-        precision.
+        in the same way, and superfluous ones are left out: under the prior, the log odds there follow from those at
+        other points, with a variance of at most 0.05 for rows of weight 1. None is left out if more than 99 % of a
+        sample of them are needed. Beyond 50,000 distinct rows, there are fewer than 1,000 points: points times
+        distinct rows are at most 50 million, so that the correlations between them fit into memory. Where not all
+        distinct rows are points, the fit computes products with them in single precision.
     time_limit : float, optional
         Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance: the best
         values found by then are used. If the rest is short, there are fewer points. When it runs out, the best

@@ -128,10 +128,14 @@ def test_the_members_where_columns_are_cut():
     assert set(every) - set(many) == set(smooth)
     assert set(many) - set(every) == {"kDB hierarchical, 4 parents"}
     assert many["TAN smooth"] == simple
-    assert set(found(100_000)) == set(many)
+    assert list(found(14_999)) == list(many)
+    more = found(15_000)
+    assert set(more) - set(many) == {"ANB smooth"}
+    assert more["ANB smooth"] == tree
+    assert list(found(100_000)) == list(more)
     without_kernel = found(100_001)
-    assert set(without_kernel) - set(many) == set(smooth)
-    assert set(many) - set(without_kernel) == {"kernel"}
+    assert set(without_kernel) - set(more) == {"ANB smooth, 5 intervals"}
+    assert set(more) - set(without_kernel) == {"kernel"}
     one_rule = found(40, settings={"discretizer": "mdlp"})
     assert list(one_rule) == ["NB smooth", "kernel", "TAN", "kDB", "ANB", "TAN smooth", "ANB smooth"]
     assert list(found(500, settings={"discretizer": "mdlp"})) == list(one_rule)

@@ -44,10 +44,11 @@ below which the strengths of all these members are chosen by cross-validation.""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_FIVE_PARENTS = 2_000, 40, 100
 """Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables: with two
 parents where columns are cut, and with five where none is."""
-ROWS_FOR_FEWER_CUTS, ROWS_FOR_SMOOTH_TREES = range(100, 2_000), 2_000
+ROWS_FOR_FEWER_CUTS, ROWS_WITHOUT_SMOOTH_ANB, ROWS_WITHOUT_FIVE = range(100, 2_000), range(100, 15_000), 2_000
 """Where columns are cut by several rules and kernel logistic regression is a member: numbers of rows with which naive
-Bayes is the only network on the cut points of MODL, and number from which on the TAN is the only smooth network with
-interactions. With fewer rows, all such networks lower the loss a little, and are quick."""
+Bayes is the only network on the cut points of MODL, and with which there is no smooth ANB on them; and the number
+from which on there is none on five intervals. With fewer rows, all these networks lower the loss a little, and are
+quick."""
 ROWS_FOR_TABLES, ROWS_FOR_REFITS = 30, 50
 """Numbers of rows from which on, where no column is cut, there are automatic members without smooth shapes: networks
 as they are learned, and refits."""
@@ -93,8 +94,8 @@ def automatic_members(
     frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
     Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
-    Bayes is the only network on the cut points of MODL with `ROWS_FOR_FEWER_CUTS` rows, and the TAN is the only
-    smooth network with interactions from `ROWS_FOR_SMOOTH_TREES` rows on.
+    Bayes is the only network on the cut points of MODL with `ROWS_FOR_FEWER_CUTS` rows, there is no smooth ANB on
+    them with `ROWS_WITHOUT_SMOOTH_ANB` rows, and none on five intervals from `ROWS_WITHOUT_FIVE` rows on.
 
     Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also as
     they are learned, with `ROWS_FOR_TABLES` rows or more, and refitted without smooth shapes, with `ROWS_FOR_REFITS`
@@ -134,7 +135,8 @@ def automatic_members(
         refits=n_rows >= ROWS_FOR_REFITS,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
         all_cuts=not (kernel and n_rows in ROWS_FOR_FEWER_CUTS),
-        smooth_anb=not (kernel and n_rows >= ROWS_FOR_SMOOTH_TREES),
+        smooth_anb=not (kernel and n_rows in ROWS_WITHOUT_SMOOTH_ANB),
+        on_five=not (kernel and n_rows >= ROWS_WITHOUT_FIVE),
     )
     if cut:
         return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
@@ -145,8 +147,9 @@ class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
     ``tables`` and ``refits`` are whether networks are members as they are learned, and refitted, where the same
-    networks with smooth shapes are members, too. Where columns are cut by several rules, ``all_cuts`` is whether all
-    networks on the cut points of MODL are members, and ``smooth_anb`` whether ANB with smooth shapes are.
+    networks with smooth shapes are members, too. Where columns are cut by several rules, ``all_cuts`` is whether TAN
+    and kDB on the cut points of MODL are members, ``smooth_anb`` whether the smooth ANB on them is, and ``on_five``
+    whether that on five intervals is.
     """
 
     exact: bool
@@ -160,6 +163,7 @@ class _Kinds(NamedTuple):
     four_parents: bool
     all_cuts: bool
     smooth_anb: bool
+    on_five: bool
 
 
 def most_promising_first(members: list[Member]) -> list[Member]:
@@ -234,7 +238,7 @@ def _cross_validated(name: str, network: NetworkClassifier, intervals: int = FEW
 def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: bool) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
-    all_cuts, smooth_anb = kinds.all_cuts or not varied, kinds.smooth and (kinds.smooth_anb or not varied)
+    all_cuts = kinds.all_cuts or not varied
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, points=kinds.points, **given)))
@@ -255,10 +259,10 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
         tree = TANClassifier(discretizer=rule, **given)
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler))
         simpler = (TAN_SMOOTH,)
-    if smooth_anb and all_cuts:
+    if kinds.smooth and (kinds.smooth_anb or not varied):
         network = ANBClassifier(discretizer=rule, **given)
         members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler))
-    if smooth_anb and varied:
+    if kinds.smooth and kinds.on_five and varied:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
         members.append(replace(on_five, extends=simpler))
     return members

@@ -155,11 +155,9 @@ def log_correlations(codes: CodeArray, points: CodeArray, distances: Sequence[St
     return found
 
 
-def correlations(
-    codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float, *, single: bool = False
-) -> Floats:
-    """Return the exponentials of :func:`log_correlations`, shape (rows, points), in single precision if asked for."""
-    found = np.empty((codes.shape[1], points.shape[1]), np.float32 if single else np.float64)
+def correlations(codes: CodeArray, points: CodeArray, distances: Sequence[StateDistances], rate: float) -> Floats:
+    """Return the exponentials of :func:`log_correlations`, shape (rows, points)."""
+    found = np.empty((codes.shape[1], points.shape[1]))
     for part, sums in _log_correlations_of_parts(codes, points, distances, rate):
         found[part] = np.exp(sums, out=sums)
     return found
@@ -172,13 +170,12 @@ def _log_correlations_of_parts(
     varied = [j for j, own in enumerate(distances) if len(own.shares) > 1]
     n_rows, n_points = codes.shape[1], points.shape[1]
     starts = np.cumsum([0, *(len(distances[j].shares) + 1 for j in varied)])
-    table, places = np.empty((starts[-1], n_points)), np.empty((len(varied), n_rows), dtype=np.int64)
+    table = np.empty((starts[-1], n_points))
     for k, j in enumerate(varied):
         table[starts[k] : starts[k + 1]] = distances[j].log_correlations(points[j], rate)
-        places[k] = np.where(codes[j] < 0, starts[k + 1] - 1, starts[k] + codes[j])
     at_once = max(1, CACHED // max(1, n_points))
     for first in range(0, n_rows, at_once):
         part = slice(first, min(first + at_once, n_rows))
-        sums = np.zeros((part.stop - first, n_points))
-        add_rows(table, places[:, part], sums)
+        sums, own = np.zeros((part.stop - first, n_points)), codes[varied, part]
+        add_rows(table, np.where(own < 0, starts[1:, None] - 1, starts[:-1, None] + own), sums)
         yield part, sums

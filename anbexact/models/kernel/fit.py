@@ -57,12 +57,16 @@ MOST_CORRELATIONS = 5 * 10**7
 PRODUCTS_PER_SECOND = 10**9
 """Number of multiplications that even a slow processor does in a second: with little time, there are fewer points."""
 UNEXPLAINED = 0.05
-"""If some rows are not points, points are left out where the other points leave the log odds no more prior variance
-than this."""
-POINTS_TO_SAMPLE, MANY_NEEDED = 500, 0.9
+"""If some rows are not points, points are left out where, given the log odds at other points, those there have no
+larger share of their prior variance than this, times the precision of the prior if that is below 1. The precision is
+relative to the mean weight of the distinct rows."""
+POINTS_TO_SAMPLE, MANY_NEEDED = 500, 0.99
 """Maximum number of points among which is tried how many of them are needed; above this share, all are kept."""
 FEWEST_POINTS = 50
 """Number of points that a fit may have even if no time is left."""
+SMALL_PIVOT, ROWS_AT_ONCE = 0.01, 2_000
+"""Smallest diagonal entry of a Cholesky factor of correlations up to which products with its inverse are computed in
+double precision; and the number of rows for which they are computed together."""
 JITTER = 1e-8
 """Added to the correlation of every point with itself, so that rounding does not make the matrix singular."""
 SEED = 0
@@ -295,8 +299,8 @@ def fit_kernel(
         The cut points of the columns that are cut.
     setting : KernelSetting
     most_points : int
-        Maximum number of points: all distinct rows or, if there are more, some of them, drawn at random. Of these,
-        points are left out whose log odds follow from the other points, up to a prior variance of `UNEXPLAINED`.
+        Maximum number of points: all distinct rows or, if there are more, some of them, drawn at random, without
+        those that others explain (`UNEXPLAINED`), unless a sample of them says that nearly all are needed.
     deadline : Deadline
         When it passes, the best coefficients found so far are used. If little time is left, there are fewer points.
     """
@@ -311,11 +315,11 @@ def fit_kernel(
         most_points = min(most_points, max(FEWEST_POINTS, in_time))
     points = rows.some(most_points, np.random.default_rng(SEED))
     if len(points.weights) < n_rows:
-        points = _without_superfluous(points, distances, setting)
+        of_rows = float(rows.weights.sum()) / n_rows
+        points = _without_superfluous(points, distances, setting.rate, setting.l2 / of_rows)
     basis = root = _root(correlations(points.codes, points.codes, distances, setting.rate))
     if len(points.weights) < n_rows:
-        between = correlations(rows.codes, points.codes, distances, setting.rate, single=True)
-        basis = solve_triangular(root.astype(np.float32), between.T, lower=True, overwrite_b=True).T
+        basis = _basis(rows, points, root, distances, setting.rate)
     found = _mode(basis, rows, setting.l2, deadline)
     # in the memory order of a model read from a file, or products would differ from its in their rounding errors
     coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))
@@ -339,16 +343,35 @@ def _root(covariance: Floats) -> Floats:
     return np.asarray(cholesky(covariance.T, overwrite_a=True).T)
 
 
+def _basis(
+    rows: DistinctRows, points: DistinctRows, root: Floats, distances: Sequence[StateDistances], rate: float
+) -> Floats:
+    """Return the correlations of rows and points times the inverse of the transpose of the points' root.
+
+    They have single precision. They are computed in double precision, too, where the root is badly conditioned.
+    """
+    found: Any = np.empty((len(rows.weights), len(points.weights)), dtype=np.float32)
+    of_points: Any = root.astype(np.float32 if np.diagonal(root).min() > SMALL_PIVOT else np.float64)
+    for start in range(0, len(found), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        between = correlations(rows.codes[:, part], points.codes, distances, rate).astype(of_points.dtype)
+        found[part] = solve_triangular(of_points, between.T, lower=True, overwrite_b=True).T
+    return np.asarray(found)
+
+
 def _without_superfluous(
-    points: DistinctRows, distances: Sequence[StateDistances], setting: KernelSetting
+    points: DistinctRows, distances: Sequence[StateDistances], rate: float, precision: float
 ) -> DistinctRows:
-    """Return the points without those that others explain, unless a sample of the points says that few are."""
-    least = UNEXPLAINED * setting.l2
+    """Return the points without those that others explain, unless a sample of the points says that few are.
+
+    The precision is that of the prior, divided by the mean weight of the distinct rows.
+    """
+    least = UNEXPLAINED * min(1.0, precision)
     sample = points.at(np.arange(0, len(points.weights), -(-len(points.weights) // POINTS_TO_SAMPLE)))
-    needed = _needed(correlations(sample.codes, sample.codes, distances, setting.rate), least)
+    needed = _needed(correlations(sample.codes, sample.codes, distances, rate), least)
     if len(needed) > MANY_NEEDED * len(sample.weights):
         return points
-    return points.at(_needed(correlations(points.codes, points.codes, distances, setting.rate), least))
+    return points.at(_needed(correlations(points.codes, points.codes, distances, rate), least))
 
 
 def _needed(covariance: Floats, least: float) -> npt.NDArray[np.integer]:

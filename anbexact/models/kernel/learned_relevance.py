@@ -66,11 +66,11 @@ class NegativeEvidence:
         self._of_rows = weights.sum(axis=1)
         self._excess = weights / self._of_rows[:, None] - weights.sum(axis=0) / weights.sum()
         self.n_rows, self._n_processes = len(weights), weights.shape[1] - 1
-        self._states = np.ascontiguousarray(rows.codes, dtype=np.int64)
-        self._arities = np.array([len(table) for table in tables])
-        self._starts = np.cumsum([0, *self._arities[:-1] ** 2])
-        self._tables = np.concatenate([table.ravel() for table in tables])
-        self._of_features = self._states, self._tables, self._starts, self._arities
+        occurring, places = zip(*(np.unique(codes, return_inverse=True) for codes in rows.codes), strict=True)
+        arities = np.array([len(states) for states in occurring])
+        of_pairs = [table[np.ix_(states, states)].ravel() for table, states in zip(tables, occurring, strict=True)]
+        starts = np.cumsum([0, *arities[:-1] ** 2])
+        self._of_features = np.array(places), np.concatenate(of_pairs), starts, arities
 
     @property
     def informative(self) -> bool:

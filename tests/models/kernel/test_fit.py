@@ -199,17 +199,49 @@ class TestRows:
         def found(**constants):
             for name, value in constants.items():
                 monkeypatch.setattr(fit_module, name, value)
-            return fitted(sample, 0.05, 1.0, n_points)
+            return fitted(sample, 0.05, 10.0, n_points)
 
         some = found()
         assert some.points.shape[1] < n_points / 2
+        assert fitted(sample, 0.05, 10.0).points.shape[1] == n_points + 1  # all rows are points
         np.testing.assert_array_equal(found(POINTS_TO_SAMPLE=10, MANY_NEEDED=0.95).points, some.points)
         for constants in ({"MANY_NEEDED": 0.0}, {"MANY_NEEDED": 0.95, "UNEXPLAINED": 0.0}):
             every = found(**constants)
             assert every.points.shape[1] == n_points
             differences = some.log_posterior(codes) - every.log_posterior(codes)
             assert 0 < np.abs(differences).max() < 0.1
-        assert fitted(sample, 0.05, 1.0).points.shape[1] == n_points + 1  # all rows are points
+
+    def test_points_are_needed_under_any_precision(self):
+        sample = Sample.drawn(5, 60)
+        n_points = len(sample.distinct[0]) - 1
+        found = [fitted(sample, 0.05, l2, n_points).points for l2 in (0.01, 10.0, 50.0, 1e6)]
+        assert found[0].shape[1] > found[1].shape[1] > 3
+        np.testing.assert_array_equal(found[2], found[1])
+        np.testing.assert_array_equal(found[3], found[1])
+
+    @pytest.mark.parametrize("factor", [1e-3, 100.0, 1e4])
+    def test_precision_counts_relative_to_weights(self, factor):
+        sample = Sample.drawn(5, 60)
+        n_points = len(sample.distinct[0]) - 1
+        table = replace(sample.table, weights=factor * sample.table.weights)
+        one = fitted(sample, 0.05, 0.1, n_points, relevance=0.0)
+        other, *_ = learn_kernel(table, {}, [[0.05], [0.1 * factor], [0.0]], n_points, Deadline())
+        assert one.points.shape[1] < n_points
+        np.testing.assert_array_equal(other.points, one.points)
+
+    @pytest.mark.parametrize(("rate", "precise"), [(1.0, False), (1e-4, True)])
+    def test_basis_of_rows_that_are_not_points(self, rate, precise, monkeypatch):
+        monkeypatch.setattr(fit_module, "ROWS_AT_ONCE", 7)
+        sample = Sample.drawn(5, 60)
+        distinct = DistinctRows.of(sample.table)
+        points = distinct.at(np.arange(0, len(distinct.weights), 2))
+        rows, chosen = ([tuple(row) for row in of.codes.T.tolist()] for of in (distinct, points))
+        root = np.linalg.cholesky(sample.correlations(chosen, chosen, rate, 0.0) + 1e-8 * np.eye(len(chosen)))
+        assert (root.diagonal().min() < fit_module.SMALL_PIVOT) == precise
+        expected = np.linalg.solve(root, sample.correlations(chosen, rows, rate, 0.0)).T
+        found = fit_module._basis(distinct, points, root, distances_of(sample.table, {}), rate)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, atol=2e-6)
 
     def test_fewer_points_are_always_the_same_and_less_likely(self):
         sample = Sample.drawn(3, 60)
