@@ -69,7 +69,7 @@ def test_members_that_extend_others_come_after_them(members, cut):
         assert all(extended[n_others:])
         for place, some in enumerate(extended):
             assert some <= set(names[:place])
-        more = "ANB smooth" if cut else "TAN refitted"  # the former only with few rows, or without the kernel
+        more = "ANB smooth" if cut else "TAN refitted"  # the former not next to the kernel with 100 to 14,999 rows
         assert any({"TAN smooth"} == some for some in extended) == (more in names)
         tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
         assert bool(tree) == (cut and members is automatic_members and "TAN smooth" in names)

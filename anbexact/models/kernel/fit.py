@@ -57,9 +57,9 @@ MOST_CORRELATIONS = 5 * 10**7
 PRODUCTS_PER_SECOND = 10**9
 """Number of multiplications that even a slow processor does in a second: with little time, there are fewer points."""
 UNEXPLAINED = 0.05
-"""If some rows are not points, points are left out where, given the log odds at other points, those there have no
-larger share of their prior variance than this, times the precision of the prior if that is below 1. The precision is
-relative to the mean weight of the distinct rows."""
+"""Where some rows are not points, a point is superfluous if the prior variance of its log odds, given those at other
+points, is at most this, and at most this share of what it is without them. The variance is multiplied by the mean
+weight of the distinct rows."""
 POINTS_TO_SAMPLE, MANY_NEEDED = 500, 0.99
 """Maximum number of points among which is tried how many of them are needed; above this share, all are kept."""
 FEWEST_POINTS = 50

@@ -182,11 +182,11 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
     Bertsekas, *Projected Newton methods for optimization problems with simple constraints*, SIAM Journal on Control
     and Optimization 20 (1982).
     """
-    return _fit(_Problem(held_out), ridge)
+    return _fit(Problem(held_out), ridge)
 
 
-def _fit(problem: _Problem, ridge: float, start: PoolWeights | None = None) -> PoolWeights:
-    """Return the result of :func:`fit_weights`, found from those under another precision, if they are given."""
+def _fit(problem: Problem, ridge: float, start: PoolWeights | None = None) -> PoolWeights:
+    """Return the result of :func:`fit_weights`; the search starts from weights under another precision, if given."""
     n_members = problem.n_members
     if isinf(ridge) or not problem.weight_sum:
         return PoolWeights(problem.centre[:n_members], problem.centre[n_members:], ridge)
@@ -216,17 +216,12 @@ def _fit(problem: _Problem, ridge: float, start: PoolWeights | None = None) -> P
     return PoolWeights(point[:n_members], biases - biases.mean(), ridge)
 
 
-def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
+def log_evidence(problem: Problem, found: PoolWeights) -> float:
     """Return the Laplace approximation of the log evidence of a precision, at the weights that were fitted with it.
 
     ``-F(w, b) + (d ln λ - ln |H|) / 2``, where F is minus the penalised log likelihood, H its Hessian, and both the
     determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant.
     """
-    return _log_evidence(_Problem(held_out), found)
-
-
-def _log_evidence(problem: _Problem, found: PoolWeights) -> float:
-    """Return :func:`log_evidence`."""
     point = np.concatenate([found.weights, found.biases])
     value, _, hessian = problem.derivatives(point, found.ridge)
     free = (np.arange(len(point)) >= problem.n_members) | (point > 0)
@@ -240,11 +235,11 @@ def fit_pool(held_out: HeldOutLogs, ridges: Sequence[float] = RIDGES) -> PoolWei
     The probability of a precision is proportional to its evidence times its prior, which is log-normal around 100.
     The precision is not cross-validated: with few rows, chance would decide.
     """
-    problem = _Problem(held_out)
+    problem = Problem(held_out)
     fits: list[PoolWeights] = []
     for ridge in sorted(ridges, reverse=True):
         fits.append(_fit(problem, ridge, fits[-1] if fits else None))
-    return max(fits, key=lambda found: _log_evidence(problem, found) + log_prior_of_ridge(found.ridge))
+    return max(fits, key=lambda found: log_evidence(problem, found) + log_prior_of_ridge(found.ridge))
 
 
 def log_prior_of_ridge(ridge: float) -> float:
@@ -257,10 +252,16 @@ def _projected(point: Floats, bounded: Bools) -> Floats:
     return np.where(bounded, np.maximum(point, 0.0), point)
 
 
-class _Problem:
-    """Minus the penalised log likelihood as a function of weights and biases, one after the other.
+class Problem:
+    """Minus the penalised log likelihood, as a function of the weights followed by the biases.
 
-    ``centre`` is that of their prior.
+    Attributes
+    ----------
+    n_members : int
+    centre : (members + classes,) float64
+        The centre of the prior.
+    weight_sum : float
+        Σ_t v_t.
     """
 
     def __init__(self, held_out: HeldOutLogs) -> None:

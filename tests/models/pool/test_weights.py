@@ -13,8 +13,10 @@ from tiers import examples
 
 from anbexact.models.pool.weights import (
     LEAST_LOG,
+    RIDGES,
     HeldOutLogs,
     PoolWeights,
+    Problem,
     finite_logs,
     fit_pool,
     fit_weights,
@@ -145,10 +147,21 @@ def test_the_evidence_is_the_formula(seed):
     held_out = random_logs(seed, n_members=1 + seed, n_classes=2 + seed % 2)
     ridges = (0.5, 20.0, 1e3)
     expected = [evidence(held_out, ridge) for ridge in ridges]
-    found = [log_evidence(held_out, fit_weights(held_out, ridge)) for ridge in ridges]
+    found = [log_evidence(Problem(held_out), fit_weights(held_out, ridge)) for ridge in ridges]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     priors = [norm(np.log(100), 2.5).logpdf(np.log(ridge)) for ridge in ridges]
     assert fit_pool(held_out, ridges).ridge == ridges[np.argmax(np.add(expected, priors))]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_weights_are_those_of_the_precision_alone(seed):
+    """Although the search for them starts from the weights under the next higher precision."""
+    held_out = random_logs(seed, n_members=1 + seed % 4, n_classes=2 + seed % 3)
+    found = fit_pool(held_out)
+    assert found.ridge < RIDGES[-1]
+    alone = fit_weights(held_out, found.ridge)
+    np.testing.assert_allclose(found.weights, alone.weights, atol=1e-4)
+    np.testing.assert_allclose(found.biases, alone.biases, atol=1e-4)
 
 
 def test_without_evidence_the_precision_is_that_of_the_prior():
