@@ -69,42 +69,38 @@ def test_members_that_extend_others_come_after_them(members, cut):
         assert all(extended[n_others:])
         for place, some in enumerate(extended):
             assert some <= set(names[:place])
-        more = "ANB smooth" if cut else "TAN refitted"  # the former not next to the kernel with 100 to 14,999 rows
-        assert any({"TAN smooth"} == some for some in extended) == (more in names)
+        both = {"TAN smooth", "ANB smooth"} <= set(names)
+        assert any({"TAN smooth"} == some for some in extended) == (cut and both)
         tree = extended[names.index("TAN smooth")] if "TAN smooth" in names else set()
         assert bool(tree) == (cut and members is automatic_members and "TAN smooth" in names)
 
 
-def test_refits_extend_smooth_members():
-    def extended(n_features, n_rows):
-        found = automatic_members(n_features, 2, n_rows, {}, cut=False)
+def test_trees_extend_naive_bayes_where_no_column_is_cut():
+    def extended(n_rows):
+        found = automatic_members(5, 2, n_rows, {}, cut=False)
         return {member.name: member.extends for member in found if member.extends}
 
-    networks = ("TAN", "kDB", "ANB")
-    refits = {f"{name} refitted": (f"{name} smooth",) for name in networks}
-    trees = {"kDB trees, 5 parents": ("kDB hierarchical, 5 parents",)}
-    assert extended(5, 100) == extended(5, 5_000) == refits | trees
-    assert extended(5, 99) == extended(5, 50) == refits
-    assert extended(5, 49) == {}
-    many_features = members.MANY_UNKNOWNS // (2 * members.INTERVALS) + 1  # there are no smooth interactions
-    assert extended(many_features, 100) == trees
+    assert extended(5_000) == extended(100) == {"kDB trees, 5 parents": ("NB smooth",)}
+    assert extended(99) == extended(49) == {}
 
 
 def test_the_order_of_members_where_no_column_is_cut():
     def names(n_rows, n_features=5):
         return [member.name for member in automatic_members(n_features, 2, n_rows, {}, cut=False)]
 
-    smooth = ["NB smooth", "TAN smooth", "kDB smooth", "ANB smooth"]
-    refits, plain = ["TAN refitted", "kDB refitted", "ANB refitted"], ["TAN", "kDB", "ANB"]
-    dense, trees = "kDB hierarchical, 5 parents", "kDB trees, 5 parents"
-    assert names(100) == names(1_999) == [*smooth, *plain, dense, "kernel", *refits, trees]
+    bayes, plain, trees = "NB smooth", ["TAN", "kDB", "ANB"], "kDB trees, 5 parents"
+    refits, smooth = ["TAN refitted", "kDB refitted", "ANB refitted"], ["TAN smooth", "kDB smooth", "ANB smooth"]
+    dense = [refits[1], "kDB refitted, 4 parents"]
+    assert names(100_000) == names(2_000) == [bayes, *dense, *plain, "kernel", trees]
+    assert names(1_999) == names(1_000) == [bayes, refits[1], *plain, "kernel", trees]
+    assert names(999) == names(100) == [bayes, *refits, *plain, "kernel", trees]
     assert names(100) == [of.name for of in most_promising_first(automatic_members(5, 2, 100, {}, cut=False))]
-    assert names(99) == names(50) == [*smooth, *plain, "kernel", *refits]
-    assert names(49) == names(30) == [*smooth, *plain, "kernel"]
-    assert names(29) == names(20) == [*smooth, "kernel"]
-    assert names(19) == smooth
-    without_interactions = ["NB smooth", *refits[:2], *plain[:2]]  # tables and refits stand in for them
-    assert names(19, n_features=84) == without_interactions
+    assert names(99) == names(50) == [bayes, *refits, *plain, "kernel"]
+    assert names(49) == names(30) == [bayes, *smooth, *plain]
+    assert names(29) == names(1) == [bayes, *smooth]
+    many_features = members.MANY_UNKNOWNS // (2 * members.INTERVALS) + 1  # there are no smooth interactions
+    assert names(19, many_features) == [bayes, *refits[:2], *plain[:2]]  # tables and refits stand in for them
+    assert names(999, many_features) == [bayes, *refits[:2], *plain[:2], "kernel", trees]
 
 
 def test_the_members_where_columns_are_cut():
@@ -112,43 +108,41 @@ def test_the_members_where_columns_are_cut():
         of_size = automatic_members(n_features, 2, n_rows, how.pop("settings", {}), cut=True, **how)
         return {member.name: member.extends for member in of_size}
 
-    simple, tree, equal_width = ("NB smooth", "TAN, 8 intervals"), ("TAN smooth",), "kDB hierarchical, equal width"
-    few = ["NB smooth", "kernel", "TAN, 8 intervals", equal_width, "ANB, 5 intervals", "ANB smooth, 5 intervals"]
-    assert list(found(100)) == list(found(1_999)) == few
-    assert found(1_999)["ANB smooth, 5 intervals"] == simple
-    every, smooth = found(99), ["ANB smooth", "ANB smooth, 5 intervals"]
-    assert list(every) == list(found(40))
-    assert set(every) - set(few) == {"kDB", "TAN smooth", "ANB smooth"}
-    assert list(found(39)) == list(found(20)) == [name for name in every if name != equal_width]
-    plain = [name for name in every if name not in (equal_width, "kernel")]
-    assert list(found(19)) == list(found(40, readable=True)) == list(found(9_999, readable=True)) == plain
-    assert every["TAN smooth"] == simple
-    assert [every[name] for name in smooth] == [tree, tree]
-    many = found(2_000)
-    assert set(every) - set(many) == set(smooth)
-    assert set(many) - set(every) == {"kDB hierarchical, 4 parents"}
-    assert many["TAN smooth"] == simple
-    assert list(found(14_999)) == list(many)
+    bayes, simple, tree = "NB smooth", ("NB smooth", "TAN, 8 intervals"), ("TAN smooth",)
+    plain, equal_width = ["TAN, 8 intervals", "ANB, 5 intervals"], "kDB hierarchical, equal width"
+    on_five, four_parents = "ANB smooth, 5 intervals", "kDB hierarchical, 4 parents"
+    few = found(149)
+    assert list(few) == list(found(1)) == [bayes, *plain, "TAN smooth", "ANB smooth"]
+    assert few["TAN smooth"] == simple
+    assert few["ANB smooth"] == tree
+    medium = found(150)
+    assert list(medium) == list(found(1_999)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
+    assert medium[on_five] == simple
+    many = [bayes, "kernel", "kDB", four_parents]
+    assert list(found(2_000)) == list(found(14_999)) == many
     more = found(15_000)
-    assert set(more) - set(many) == {"ANB smooth"}
-    assert more["ANB smooth"] == tree
-    assert list(found(100_000)) == list(more)
-    without_kernel = found(100_001)
-    assert set(without_kernel) - set(more) == {"ANB smooth, 5 intervals"}
-    assert set(more) - set(without_kernel) == {"kernel"}
-    one_rule = found(40, settings={"discretizer": "mdlp"})
+    assert list(more) == list(found(100_000)) == [*many, "ANB smooth"]
+    assert more["ANB smooth"] == (bayes,)
+    every = found(100_001)
+    assert set(every) == {*few, *medium, *many} - {"kernel"}
+    assert every["TAN smooth"] == simple
+    assert every["ANB smooth"] == every[on_five] == tree
+    without_hierarchical = [name for name in every if name not in (equal_width, four_parents)]
+    for n_rows in (150, 2_000, 100_000):
+        assert list(found(n_rows, readable=True)) == without_hierarchical
+    assert list(found(149, readable=True)) == list(few)
+    settings = {"discretizer": "mdlp"}
+    one_rule = found(150, settings=settings)
     assert list(one_rule) == ["NB smooth", "kernel", "TAN", "kDB", "ANB", "TAN smooth", "ANB smooth"]
-    assert list(found(500, settings={"discretizer": "mdlp"})) == list(one_rule)
-    assert list(found(2_000, settings={"discretizer": "mdlp"})) == list(one_rule)
+    assert list(found(2_000, settings=settings)) == list(one_rule)
+    assert list(found(149, settings=settings)) == [name for name in one_rule if name != "kernel"]
     assert one_rule["ANB smooth"] == tree
-    without_tree = found(2_000, n_features=220)
-    assert "TAN smooth" not in without_tree
-    assert "ANB smooth" not in without_tree
+    many_features = found(2_000, n_features=220, readable=True)
+    assert not {"TAN smooth", "ANB smooth", "ANB, 5 intervals"} & set(many_features)
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_with_a_time_limit_the_smooth_tree_comes_second(cut):
-    found = automatic_members(5, 2, 5_000, {}, cut=cut)
+def test_with_a_time_limit_the_smooth_tree_comes_second():
+    found = automatic_members(5, 2, 5_000, {}, cut=True, readable=True)
     sooner = most_promising_first(found)
     assert [member.name for member in sooner][:2] == ["NB smooth", "TAN smooth"]
     assert sooner[1].extends == ()

@@ -47,8 +47,8 @@ FREQUENCIES = "class frequencies"
 ALIKE = 0.02
 """Root mean square, over rows and classes, of the differences of ln P(class | row) of two members, in nats. Below it,
 they count as the same model."""
-LITTLE = 1.0
-"""Total loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
+LITTLE, LITTLE_PER_ROW = 1.0, 0.0025
+"""Total and mean loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
 
 
 @dataclass
@@ -258,7 +258,8 @@ def learn_members(
     sparing : bool, default False
         Whether members are left out that could hardly improve the pool: those that, learned from all rows, predict
         them as an earlier one does; those that only extend members whose log loss is more than `FAR_BEHIND` times the
-        least one; and those after a member whose total loss on the held-out rows is below `LITTLE`.
+        least one; and those after a member whose total loss on the held-out rows is below `LITTLE`, or whose
+        mean loss is below `LITTLE_PER_ROW`.
     """
     if _on_workers(deadline):
         _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
@@ -340,13 +341,14 @@ def _time_left(elapsed: float, share: float) -> str:
 
 
 def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
-    """Whether a member's total loss on the held-out rows, in nats, is so small that no other member is needed.
+    """Whether a member's loss on the held-out rows is so small, in total or per row, that no other member is needed.
 
-    The mean loss is multiplied by the total weight or, if that is less, by the number of rows: weights may be shares,
-    which add up to 1.
+    For the total, the mean loss is multiplied by the total weight or, if that is less, by the number of rows: weights
+    may be shares, which add up to 1.
     """
     weights = [fold.held_out.weights for fold in folds]
-    return record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights))) < LITTLE
+    total = record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights)))
+    return total < LITTLE or record.log_loss < LITTLE_PER_ROW
 
 
 def _leave_out_same(

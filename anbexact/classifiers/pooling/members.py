@@ -21,9 +21,9 @@ from anbexact.tables.cuts.rules import equal_frequency
 
 AUTO = "auto"
 """The value of a parameter that is chosen from the rows."""
-NB_SMOOTH, TAN_SMOOTH, KERNEL, FIVE_PARENTS = "NB smooth", "TAN smooth", "kernel", "kDB hierarchical, 5 parents"
-"""The names of four members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, with
-interactions of all orders, and with five parents."""
+NB_SMOOTH, TAN_SMOOTH, KERNEL = "NB smooth", "TAN smooth", "kernel"
+"""The names of three members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, and
+with interactions of all orders."""
 MANY_FEATURES, MOST_SETS_TIMES_ROWS = 22, 5 * 10**9
 """Number of features, and number of their subsets times the number of rows, beyond which no automatic member searches
 its structure exactly, because it would take too long."""
@@ -41,19 +41,20 @@ lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
 below which the strengths of all these members are chosen by cross-validation."""
-ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_FIVE_PARENTS = 2_000, 40, 100
-"""Numbers of rows from which on there are automatic members with four parents, and with hierarchical tables: with two
-parents where columns are cut, and with five where none is."""
-ROWS_FOR_FEWER_CUTS, ROWS_WITHOUT_SMOOTH_ANB, ROWS_WITHOUT_FIVE = range(100, 2_000), range(100, 15_000), 2_000
-"""Where columns are cut by several rules and kernel logistic regression is a member: numbers of rows with which naive
-Bayes is the only network on the cut points of MODL, and with which there is no smooth ANB on them; and the number
-from which on there is none on five intervals. With fewer rows, all these networks lower the loss a little, and are
-quick."""
-ROWS_FOR_TABLES, ROWS_FOR_REFITS = 30, 50
+ROWS_FOR_FOUR_PARENTS, ROWS_FOR_TREES = 2_000, 100
+"""Numbers of rows from which on there are automatic members with four parents, and, where no column is cut, a kDB
+with tables as trees. Where columns are cut by several rules and kernel logistic regression is a member, naive Bayes
+and kDB are the only other networks from the first number on (but for a smooth ANB, see below): more would not change
+the predictions."""
+ROWS_FOR_MORE_CUTS, ROWS_FOR_SMOOTH_ANB = 150, 15_000
+"""Numbers of rows, where columns are cut, from which on there are kernel logistic regression, a kDB, one with
+hierarchical tables, and a second smooth ANB; and, next to kernel logistic regression, a smooth ANB on the cut points
+of MODL."""
+ROWS_FOR_TABLES, ROWS_FOR_REFITS, ROWS_FOR_ONE_REFIT = 30, 50, 1_000
 """Numbers of rows from which on, where no column is cut, there are automatic members without smooth shapes: networks
-as they are learned, and refits."""
-ROWS_FOR_KERNEL = 20
-"""Number of rows from which on kernel logistic regression is a member."""
+as they are learned; refits, which stand in for smooth interactions; and of these only that of kDB."""
+ROWS_FOR_KERNEL = 50
+"""Number of rows from which on kernel logistic regression is a member where no column is cut."""
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
@@ -89,18 +90,20 @@ def automatic_members(
 ) -> list[Member]:
     """Return the members of ``"auto"``, the most promising first, but those last that extend others.
 
-    Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
-    ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
-    frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
-    tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
-    Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
-    Bayes is the only network on the cut points of MODL with `ROWS_FOR_FEWER_CUTS` rows, there is no smooth ANB on
-    them with `ROWS_WITHOUT_SMOOTH_ANB` rows, and none on five intervals from `ROWS_WITHOUT_FIVE` rows on.
+    Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, ANB
+    and, with enough rows, kDB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on
+    intervals of equal frequency, and with enough rows, a second smooth ANB on five of them is added, and two kDB with
+    hierarchical tables: one with two parents on intervals of equal width, and one with four on eight intervals of
+    equal frequency. Some of these hardly change the predictions next to kernel logistic regression. Where that is a
+    member, naive Bayes is the only network on the cut points of MODL; from `ROWS_FOR_FOUR_PARENTS` rows on, the
+    networks are naive Bayes, kDB on these cut points and the one with four parents; and from `ROWS_FOR_SMOOTH_ANB`
+    on, the smooth ANB is added again.
 
-    Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three also as
-    they are learned, with `ROWS_FOR_TABLES` rows or more, and refitted without smooth shapes, with `ROWS_FOR_REFITS`
-    or more; and, with enough rows, kDB with four and five parents. Refits extend the smooth members of the same
-    networks, and tables as trees extend hierarchical ones.
+    Where no column is cut, the members are naive Bayes with smooth shapes, and TAN, kDB and ANB, each of them as it
+    is learned, with `ROWS_FOR_TABLES` rows or more, and refitted, with `ROWS_FOR_REFITS` or more. With fewer, they
+    have smooth shapes instead. With enough rows, only kDB is refitted, and there are kDB with tables as trees and
+    with four parents. Trees extend naive Bayes: where that is far behind, interactions are so strong that refits and
+    kernel logistic regression predict better.
 
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
     features, or many features and many rows. Kernel logistic regression is added if there are enough rows, but not
@@ -122,7 +125,8 @@ def automatic_members(
     rule = given.pop("discretizer", AUTO)
     size = n_features * n_classes * INTERVALS
     exact = n_features <= MANY_FEATURES and 2**n_features * n_rows <= MOST_SETS_TIMES_ROWS
-    kernel = ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES
+    fewest = ROWS_FOR_MORE_CUTS if cut else ROWS_FOR_KERNEL
+    kernel = fewest <= n_rows <= MOST_ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES
     kernel = kernel and not readable
     kinds = _Kinds(
         exact=exact,
@@ -130,13 +134,14 @@ def automatic_members(
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=kernel,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
-        hierarchical=n_rows >= (ROWS_FOR_HIERARCHICAL if cut else ROWS_FOR_FIVE_PARENTS) and not (cut and readable),
+        hierarchical=n_rows >= ROWS_FOR_MORE_CUTS and not readable,
+        trees=n_rows >= ROWS_FOR_TREES,
         tables=n_rows >= ROWS_FOR_TABLES,
         refits=n_rows >= ROWS_FOR_REFITS,
+        one_refit=n_rows >= ROWS_FOR_ONE_REFIT,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
-        all_cuts=not (kernel and n_rows in ROWS_FOR_FEWER_CUTS),
-        smooth_anb=not (kernel and n_rows in ROWS_WITHOUT_SMOOTH_ANB),
-        on_five=not (kernel and n_rows >= ROWS_WITHOUT_FIVE),
+        more_cuts=n_rows >= ROWS_FOR_MORE_CUTS,
+        smooth_anb=not kernel or n_rows >= ROWS_FOR_SMOOTH_ANB,
     )
     if cut:
         return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
@@ -146,10 +151,10 @@ def automatic_members(
 class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
-    ``tables`` and ``refits`` are whether networks are members as they are learned, and refitted, where the same
-    networks with smooth shapes are members, too. Where columns are cut by several rules, ``all_cuts`` is whether TAN
-    and kDB on the cut points of MODL are members, ``smooth_anb`` whether the smooth ANB on them is, and ``on_five``
-    whether that on five intervals is.
+    Where no column is cut, ``tables`` and ``refits`` are whether networks are members as they are learned, and
+    refitted, and ``one_refit`` whether only kDB is. Where columns are cut by several rules, ``more_cuts`` is whether
+    there are enough rows for members beyond naive Bayes, TAN and ANB, and ``smooth_anb`` whether the smooth ANB on
+    the cut points of MODL is a member.
     """
 
     exact: bool
@@ -158,12 +163,13 @@ class _Kinds(NamedTuple):
     kernel: bool
     points: int
     hierarchical: bool
+    trees: bool
     tables: bool
     refits: bool
+    one_refit: bool
     four_parents: bool
-    all_cuts: bool
+    more_cuts: bool
     smooth_anb: bool
-    on_five: bool
 
 
 def most_promising_first(members: list[Member]) -> list[Member]:
@@ -238,31 +244,33 @@ def _cross_validated(name: str, network: NetworkClassifier, intervals: int = FEW
 def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: bool) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
-    all_cuts = kinds.all_cuts or not varied
+    alone = not varied or not kinds.kernel
+    equal = alone or not kinds.four_parents
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, points=kinds.points, **given)))
-    tan = _on("TAN", 8, varied, TANClassifier(discretizer=eight, **given))
-    members.append(tan)
-    if all_cuts:
+    simpler: tuple[str, ...] = (NB_SMOOTH,)
+    if equal:
+        members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
+        simpler = (NB_SMOOTH, members[-1].name)
+    if not varied or (kinds.more_cuts and (alone or kinds.four_parents)):
         members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
-    if kinds.hierarchical and varied:
+    if kinds.hierarchical and varied and equal:
         two = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
         members.append(Member("kDB hierarchical, equal width", two))
-        if kinds.four_parents:
-            four = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
-            members.append(Member("kDB hierarchical, 4 parents", four))
-    if kinds.exact:
+    if kinds.hierarchical and varied and kinds.four_parents:
+        four = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
+        members.append(Member("kDB hierarchical, 4 parents", four))
+    if kinds.exact and equal:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
-    simpler: tuple[str, ...] = (NB_SMOOTH, tan.name)
-    if kinds.smooth_tan and all_cuts:
+    if kinds.smooth_tan and alone:
         tree = TANClassifier(discretizer=rule, **given)
         members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler))
         simpler = (TAN_SMOOTH,)
     if kinds.smooth and (kinds.smooth_anb or not varied):
         network = ANBClassifier(discretizer=rule, **given)
         members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler))
-    if kinds.smooth and kinds.on_five and varied:
+    if kinds.smooth and varied and equal and kinds.more_cuts:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
         members.append(replace(on_five, extends=simpler))
     return members
@@ -274,25 +282,20 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     if kinds.exact:
         networks["ANB"] = ANBClassifier(**given)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
-    refits = [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
-    if kinds.smooth:
-        members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
-        refits = [replace(of, extends=(f"{name} smooth",)) for name, of in zip(networks, refits, strict=True)]
+    if kinds.refits or not kinds.smooth:
+        refitted = ["kDB"] if kinds.one_refit else list(networks)
+        members += [Member(f"{name} refitted", RefittedClassifier(networks[name])) for name in refitted]
     else:
-        members += refits
+        members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
     if kinds.four_parents:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     if kinds.tables or not kinds.smooth:
         members += [Member(name, network) for name, network in networks.items()]
-    if kinds.hierarchical:
-        members.append(Member(FIVE_PARENTS, KDBClassifier(k=5, parameters="hierarchical", **given)))
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(points=kinds.points, **given)))
-    if kinds.smooth and kinds.refits:
-        members += refits
-    if kinds.hierarchical:
+    if kinds.trees:
         trees = KDBClassifier(k=5, parameters="tree", **given)
-        members.append(Member("kDB trees, 5 parents", trees, extends=(FIVE_PARENTS,)))
+        members.append(Member("kDB trees, 5 parents", trees, extends=(NB_SMOOTH,)))
     return members
 
 
