@@ -88,19 +88,22 @@ def test_the_order_of_members_where_no_column_is_cut():
     def names(n_rows, n_features=5):
         return [member.name for member in automatic_members(n_features, 2, n_rows, {}, cut=False)]
 
-    bayes, plain, trees = "NB smooth", ["TAN", "kDB", "ANB"], "kDB trees, 5 parents"
-    refits, smooth = ["TAN refitted", "kDB refitted", "ANB refitted"], ["TAN smooth", "kDB smooth", "ANB smooth"]
-    dense = [refits[1], "kDB refitted, 4 parents"]
-    assert names(100_000) == names(2_000) == [bayes, *dense, *plain, "kernel", trees]
-    assert names(1_999) == names(1_000) == [bayes, refits[1], *plain, "kernel", trees]
-    assert names(999) == names(100) == [bayes, *refits, *plain, "kernel", trees]
+    smooth, plain, trees = ["NB smooth", "TAN smooth"], ["TAN", "kDB", "ANB"], "kDB trees, 5 parents"
+    refits, dense = ["kDB refitted", "ANB refitted"], ["kDB refitted", "kDB refitted, 4 parents"]
+    assert names(100_001) == [*smooth, *dense, *plain, trees]
+    assert names(100_000) == names(2_000) == [*smooth, *dense, *plain, "kernel", trees]
+    assert names(1_999) == names(1_000) == [*smooth, refits[0], *plain, "kernel", trees]
+    assert names(999) == names(100) == [*smooth, *refits, *plain, "kernel", trees]
     assert names(100) == [of.name for of in most_promising_first(automatic_members(5, 2, 100, {}, cut=False))]
-    assert names(99) == names(50) == [bayes, *refits, *plain, "kernel"]
-    assert names(49) == names(30) == [bayes, *smooth, *plain]
-    assert names(29) == names(1) == [bayes, *smooth]
+    assert names(99) == names(50) == [*smooth, *refits, *plain, "kernel"]
+    every = [*smooth, "kDB smooth", "ANB smooth"]
+    assert names(49) == names(30) == [*every, *plain, "kernel"]
+    assert names(29) == names(20) == [*every, "kernel"]
+    assert names(19) == names(1) == every
     many_features = members.MANY_UNKNOWNS // (2 * members.INTERVALS) + 1  # there are no smooth interactions
-    assert names(19, many_features) == [bayes, *refits[:2], *plain[:2]]  # tables and refits stand in for them
-    assert names(999, many_features) == [bayes, *refits[:2], *plain[:2], "kernel", trees]
+    without = ["NB smooth", "TAN refitted", "kDB refitted", "TAN", "kDB"]  # tables and refits stand in for them
+    assert names(19, many_features) == without
+    assert names(999, many_features) == [*without, "kernel", trees]
 
 
 def test_the_members_where_columns_are_cut():
@@ -111,31 +114,28 @@ def test_the_members_where_columns_are_cut():
     bayes, simple, tree = "NB smooth", ("NB smooth", "TAN, 8 intervals"), ("TAN smooth",)
     plain, equal_width = ["TAN, 8 intervals", "ANB, 5 intervals"], "kDB hierarchical, equal width"
     on_five, four_parents = "ANB smooth, 5 intervals", "kDB hierarchical, 4 parents"
-    few = found(149)
-    assert list(few) == list(found(1)) == [bayes, *plain, "TAN smooth", "ANB smooth"]
-    assert few["TAN smooth"] == simple
-    assert few["ANB smooth"] == tree
-    medium = found(150)
-    assert list(medium) == list(found(1_999)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
-    assert medium[on_five] == simple
+    few = found(1_999)
+    assert list(few) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
+    assert few[on_five] == simple
+    assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
     many = [bayes, "kernel", "kDB", four_parents]
     assert list(found(2_000)) == list(found(14_999)) == many
     more = found(15_000)
     assert list(more) == list(found(100_000)) == [*many, "ANB smooth"]
     assert more["ANB smooth"] == (bayes,)
-    every = found(100_001)
-    assert set(every) == {*few, *medium, *many} - {"kernel"}
-    assert every["TAN smooth"] == simple
-    assert every["ANB smooth"] == every[on_five] == tree
-    without_hierarchical = [name for name in every if name not in (equal_width, four_parents)]
-    for n_rows in (150, 2_000, 100_000):
-        assert list(found(n_rows, readable=True)) == without_hierarchical
-    assert list(found(149, readable=True)) == list(few)
+    alone = found(100_001)
+    assert set(alone) == {*few, *many, "TAN smooth", "ANB smooth"} - {"kernel"}
+    assert alone["TAN smooth"] == simple
+    assert alone["ANB smooth"] == alone[on_five] == tree
+    readable = [name for name in alone if name not in (equal_width, four_parents)]
+    for n_rows in (19, 40, 2_000, 100_000):
+        assert list(found(n_rows, readable=True)) == readable
+    assert list(found(19)) == readable
     settings = {"discretizer": "mdlp"}
-    one_rule = found(150, settings=settings)
+    one_rule = found(20, settings=settings)
     assert list(one_rule) == ["NB smooth", "kernel", "TAN", "kDB", "ANB", "TAN smooth", "ANB smooth"]
     assert list(found(2_000, settings=settings)) == list(one_rule)
-    assert list(found(149, settings=settings)) == [name for name in one_rule if name != "kernel"]
+    assert list(found(19, settings=settings)) == [name for name in one_rule if name != "kernel"]
     assert one_rule["ANB smooth"] == tree
     many_features = found(2_000, n_features=220, readable=True)
     assert not {"TAN smooth", "ANB smooth", "ANB, 5 intervals"} & set(many_features)

@@ -241,13 +241,13 @@ class TestFit:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("readable", [False, True])
-    @pytest.mark.parametrize(("for_four_parents", "kind"), [(150, "4 parents"), (151, "equal width")])
+    @pytest.mark.parametrize(("for_four_parents", "kind"), [(100, "4 parents"), (101, "equal width")])
     def test_a_readable_pool_has_no_hierarchical_tables(self, readable, for_four_parents, kind, monkeypatch):
         monkeypatch.setattr(members_of_pools, "ROWS_FOR_FOUR_PARENTS", for_four_parents)
         rng = np.random.default_rng(0)
-        X = pd.DataFrame({"a": rng.normal(size=150), "b": rng.normal(size=150)})
+        X = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100)})
         pool = clone(PooledClassifier(n_jobs=1).set_params(readable=readable))
-        pool.fit(X, pd.Series(np.where(X["a"] * X["b"] + rng.normal(size=150) > 0, "yes", "no"), name="k"))
+        pool.fit(X, pd.Series(np.where(X["a"] * X["b"] + rng.normal(size=100) > 0, "yes", "no"), name="k"))
         hierarchical = [name for name in pool.members_.index if "hierarchical" in name]
         assert hierarchical == ([] if readable else [f"kDB hierarchical, {kind}"])
         assert ("kernel" in pool.members_.index) is not readable
@@ -650,7 +650,7 @@ class TestFit:
     def test_with_a_time_limit_the_smooth_tree_is_learned_early(self, time_limit):
         X, y = frames()
         X = X.assign(z=np.linspace(0.0, 1.0, len(X)) + 1 / 3)
-        names = PooledClassifier(time_limit=time_limit).fit(X, y).members_.index.tolist()
+        names = PooledClassifier(time_limit=time_limit, readable=True).fit(X, y).members_.index.tolist()
         assert names[0] == "NB smooth"
         assert (names[1] == "TAN smooth") == (time_limit is not None)
 

@@ -41,20 +41,17 @@ lines."""
 FEW_ROWS, FEW_ROWS_PER_FEATURE = 200, 5
 """Number of rows below which a pool that is learned in a given time has few members, and number of rows per feature
 below which the strengths of all these members are chosen by cross-validation."""
-ROWS_FOR_FOUR_PARENTS, ROWS_FOR_TREES = 2_000, 100
-"""Numbers of rows from which on there are automatic members with four parents, and, where no column is cut, a kDB
-with tables as trees. Where columns are cut by several rules and kernel logistic regression is a member, naive Bayes
-and kDB are the only other networks from the first number on (but for a smooth ANB, see below): more would not change
-the predictions."""
-ROWS_FOR_MORE_CUTS, ROWS_FOR_SMOOTH_ANB = 150, 15_000
-"""Numbers of rows, where columns are cut, from which on there are kernel logistic regression, a kDB, one with
-hierarchical tables, and a second smooth ANB; and, next to kernel logistic regression, a smooth ANB on the cut points
-of MODL."""
-ROWS_FOR_TABLES, ROWS_FOR_REFITS, ROWS_FOR_ONE_REFIT = 30, 50, 1_000
-"""Numbers of rows from which on, where no column is cut, there are automatic members without smooth shapes: networks
-as they are learned; refits, which stand in for smooth interactions; and of these only that of kDB."""
-ROWS_FOR_KERNEL = 50
-"""Number of rows from which on kernel logistic regression is a member where no column is cut."""
+ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_TREES = 2_000, 40, 100
+"""Numbers of rows from which on there are automatic members with four parents; where columns are cut, a kDB with
+hierarchical tables and two parents; and where none is, one with tables as trees."""
+ROWS_FOR_SMOOTH_ANB = 15_000
+"""Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic
+regression."""
+ROWS_FOR_TABLES, ROWS_FOR_REFITS, ROWS_WITHOUT_ANB_REFITTED = 30, 50, 1_000
+"""Where no column is cut: numbers of rows from which on there are automatic members as they are learned; refits,
+which stand in for smooth shapes of kDB and ANB; and no refit of ANB."""
+ROWS_FOR_KERNEL = 20
+"""Number of rows from which on kernel logistic regression is a member."""
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
@@ -90,20 +87,19 @@ def automatic_members(
 ) -> list[Member]:
     """Return the members of ``"auto"``, the most promising first, but those last that extend others.
 
-    Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, ANB
-    and, with enough rows, kDB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on
-    intervals of equal frequency, and with enough rows, a second smooth ANB on five of them is added, and two kDB with
-    hierarchical tables: one with two parents on intervals of equal width, and one with four on eight intervals of
-    equal frequency. Some of these hardly change the predictions next to kernel logistic regression. Where that is a
-    member, naive Bayes is the only network on the cut points of MODL; from `ROWS_FOR_FOUR_PARENTS` rows on, the
-    networks are naive Bayes, kDB on these cut points and the one with four parents; and from `ROWS_FOR_SMOOTH_ANB`
-    on, the smooth ANB is added again.
+    Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
+    ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
+    frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
+    tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
+    Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
+    Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From there on, the only
+    networks are naive Bayes and kDB on these cut points, the kDB with four parents and, from `ROWS_FOR_SMOOTH_ANB`
+    rows on, the smooth ANB.
 
-    Where no column is cut, the members are naive Bayes with smooth shapes, and TAN, kDB and ANB, each of them as it
-    is learned, with `ROWS_FOR_TABLES` rows or more, and refitted, with `ROWS_FOR_REFITS` or more. With fewer, they
-    have smooth shapes instead. With enough rows, only kDB is refitted, and there are kDB with tables as trees and
-    with four parents. Trees extend naive Bayes: where that is far behind, interactions are so strong that refits and
-    kernel logistic regression predict better.
+    Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them;
+    and TAN, kDB and ANB as they are learned. With few rows, kDB and ANB have smooth shapes instead; with many, ANB is
+    not refitted, and a kDB with four parents is. Another kDB has tables as trees. It extends naive Bayes: where that
+    is far behind, interactions are so strong that refits and kernel logistic regression predict better.
 
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
     features, or many features and many rows. Kernel logistic regression is added if there are enough rows, but not
@@ -125,8 +121,7 @@ def automatic_members(
     rule = given.pop("discretizer", AUTO)
     size = n_features * n_classes * INTERVALS
     exact = n_features <= MANY_FEATURES and 2**n_features * n_rows <= MOST_SETS_TIMES_ROWS
-    fewest = ROWS_FOR_MORE_CUTS if cut else ROWS_FOR_KERNEL
-    kernel = fewest <= n_rows <= MOST_ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES
+    kernel = ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES
     kernel = kernel and not readable
     kinds = _Kinds(
         exact=exact,
@@ -134,13 +129,12 @@ def automatic_members(
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=kernel,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
-        hierarchical=n_rows >= ROWS_FOR_MORE_CUTS and not readable,
+        hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not readable,
         trees=n_rows >= ROWS_FOR_TREES,
         tables=n_rows >= ROWS_FOR_TABLES,
         refits=n_rows >= ROWS_FOR_REFITS,
-        one_refit=n_rows >= ROWS_FOR_ONE_REFIT,
+        anb_refitted=n_rows < ROWS_WITHOUT_ANB_REFITTED,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
-        more_cuts=n_rows >= ROWS_FOR_MORE_CUTS,
         smooth_anb=not kernel or n_rows >= ROWS_FOR_SMOOTH_ANB,
     )
     if cut:
@@ -152,9 +146,8 @@ class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
     Where no column is cut, ``tables`` and ``refits`` are whether networks are members as they are learned, and
-    refitted, and ``one_refit`` whether only kDB is. Where columns are cut by several rules, ``more_cuts`` is whether
-    there are enough rows for members beyond naive Bayes, TAN and ANB, and ``smooth_anb`` whether the smooth ANB on
-    the cut points of MODL is a member.
+    refitted, and ``anb_refitted`` whether ANB may be one of the latter. Where columns are cut by several rules,
+    ``smooth_anb`` is whether the smooth ANB on the cut points of MODL is a member.
     """
 
     exact: bool
@@ -166,9 +159,8 @@ class _Kinds(NamedTuple):
     trees: bool
     tables: bool
     refits: bool
-    one_refit: bool
+    anb_refitted: bool
     four_parents: bool
-    more_cuts: bool
     smooth_anb: bool
 
 
@@ -253,7 +245,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     if equal:
         members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
         simpler = (NB_SMOOTH, members[-1].name)
-    if not varied or (kinds.more_cuts and (alone or kinds.four_parents)):
+    if alone or kinds.four_parents:
         members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
     if kinds.hierarchical and varied and equal:
         two = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
@@ -270,7 +262,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     if kinds.smooth and (kinds.smooth_anb or not varied):
         network = ANBClassifier(discretizer=rule, **given)
         members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler))
-    if kinds.smooth and varied and equal and kinds.more_cuts:
+    if kinds.smooth and varied and equal:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
         members.append(replace(on_five, extends=simpler))
     return members
@@ -282,11 +274,12 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     if kinds.exact:
         networks["ANB"] = ANBClassifier(**given)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
-    if kinds.refits or not kinds.smooth:
-        refitted = ["kDB"] if kinds.one_refit else list(networks)
-        members += [Member(f"{name} refitted", RefittedClassifier(networks[name])) for name in refitted]
-    else:
-        members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
+    refits = kinds.refits or not kinds.smooth
+    smooth = (["TAN"] if refits else list(networks)) if kinds.smooth else []
+    members += [Member(f"{name} smooth", AdditiveClassifier(networks[name])) for name in smooth]
+    for name, network in networks.items() if refits else ():
+        if name not in smooth and (name != "ANB" or kinds.anb_refitted):
+            members.append(Member(f"{name} refitted", RefittedClassifier(network)))
     if kinds.four_parents:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     if kinds.tables or not kinds.smooth:
