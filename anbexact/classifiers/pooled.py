@@ -139,11 +139,11 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     readable : bool, default False
         Whether automatic members are left out that keep the pool from being one readable model: kernel logistic
         regression, which is considered from 20 rows on; and, where columns are cut, networks with hierarchical
-        tables. Without them, the pool predicts worse, although with 100 rows or more other networks take their place
-        where columns are cut. With the former, :meth:`to_logit` has a term of all features. With the latter, it has
-        more terms, on the intervals of all members, and from 2,000 rows on some of five features. The terms, or the
-        tables of its network, can then need more memory than there is: the conversion is refused, and the message
-        says how much it would need.
+        tables. Without them, the pool predicts worse, although other networks take their place where columns are cut.
+        With the former, :meth:`to_logit` has a term of all features. With the latter, it has more terms, on the
+        intervals of all members, and from 2,000 rows on some of five features. The terms, or the tables of its
+        network, can then need more memory than there is: the conversion is refused, and the message says how much it
+        would need.
     soft_weight : float, default 1.0
         The share of the probabilities ``soft`` in the targets of a fit that has them, as for
         :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.
@@ -180,11 +180,12 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         The value used for ``ridge``.
     members_ : DataFrame
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
-        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"``
-        (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat), ``"same as"``
-        and the name of an earlier automatic member (learned from all rows, both predict them alike, so that the later
-        one is left out), names of simpler members with ``"are far behind"`` (all of them predict much worse than the
-        best member, so that the one that extends them was not learned) or the reason why it could not be learned.
+        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"`` (because
+        an earlier automatic member predicts the held-out rows with a total loss below 1 nat, or a mean loss below
+        0.0025), ``"same as"`` and the name of an earlier automatic member (learned from all rows, both predict them
+        alike, so that the later one is left out), names of simpler members with ``"are far behind"`` (all of them
+        predict much worse than the best member, so that the one that extends them was not learned) or the reason why
+        it could not be learned.
     common_ : FixedStructureClassifier or None
         A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
         the members read a column so differently that there are no such states.

@@ -47,6 +47,9 @@ FOLDS, ROWS_TO_PREDICT = 3, 800
 """Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
 ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
+ENOUGH = 1e-4
+"""Relative decrease of the objective in an iteration at which a fit in these folds ends: further iterations would
+hardly change which setting is best."""
 CLEARLY_WORSE, ROWS_TO_RACE = 2.0, 100
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
@@ -160,7 +163,7 @@ class _Fold:
         if start is None and self._latest is not None:  # the log odds of the latest fit, in this basis
             values, constant = self._latest
             start = np.vstack([solve_triangular(basis, values, lower=True), constant])
-        found = _mode(basis, self._left, l2, deadline, start)
+        found = _mode(basis, self._left, l2, deadline, start, ENOUGH)
         self._starts[rate, relevance] = found
         self._latest = basis @ found[:-1], found[-1:]
         odds = np.exp(rate * to_held) @ solve_triangular(basis, found[:-1], lower=True, trans="T")
@@ -387,13 +390,20 @@ def _needed(covariance: Floats, least: float) -> npt.NDArray[np.integer]:
     return np.sort(places[:n]) - 1
 
 
-def _mode(basis: Floats, rows: DistinctRows, l2: float, deadline: Deadline, start: Floats | None = None) -> Floats:
+def _mode(
+    basis: Floats,
+    rows: DistinctRows,
+    l2: float,
+    deadline: Deadline,
+    start: Floats | None = None,
+    share: float = 0.0,
+) -> Floats:
     """Return the coefficients of :func:`~anbexact.models.kernel.mode.mode` for some rows.
 
     If all rows are points, the basis is the factor of their correlations.
     """
     triangular = basis.shape[0] == basis.shape[1]
-    return mode(Objective(basis, rows.weights, rows.biases, l2, triangular=triangular), deadline, start)
+    return mode(Objective(basis, rows.weights, rows.biases, l2, triangular=triangular), deadline, start, share)
 
 
 def learn_kernel(

@@ -147,19 +147,24 @@ class Objective:
         return found / self._total
 
 
-def mode(objective: Objective, deadline: Deadline, start: Floats | None = None) -> Floats:
+def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, share: float = 0.0) -> Floats:
     """Return the coefficients that minimise an objective, or the best found before the deadline.
 
     L-BFGS (Liu and Nocedal, *On the limited memory BFGS method for large scale optimization*, 1989) begins at
-    ``start``, or at 0, and ends when an iteration decreases the objective by no more than `STATIONARY`. If that takes
-    longer than a change of coordinates, it begins anew where it is, in coordinates in which the mean curvature there
-    is the identity (preconditioning). The coordinates change again after the same number of iterations, then after
-    twice and four times that number, and so on, as long as there is time.
+    ``start``, or at 0, and ends when an iteration decreases the objective by no more than `STATIONARY`, or by no more
+    than a ``share`` of its value. If that takes longer than a change of coordinates, it begins anew where it is, in
+    coordinates in which the mean curvature there is the identity (preconditioning). The coordinates change again
+    after the same number of iterations, then after twice and four times that number, and so on, as long as there is
+    time.
     """
+    before = inf
 
-    def check(intermediate_result: Any) -> None:  # noqa: ARG001  # the name by which scipy passes the result
-        if deadline.passed:
+    def check(intermediate_result: Any) -> None:  # the name by which scipy passes the result
+        nonlocal before
+        value = float(intermediate_result.fun)
+        if deadline.passed or before - value <= share * value:
             raise StopIteration
+        before = value
 
     own = np.zeros(objective.shape) if start is None else objective.coordinates(start)
     root: Floats | None = None

@@ -43,6 +43,7 @@ def to_the_end():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mode_module, "minimize", patient)
+        patch.setattr(fit_module, "ENOUGH", 0.0)
         yield
 
 
@@ -379,7 +380,7 @@ class TestChoice:
         """Let settings compete on the few rows of a sample."""
         monkeypatch.setattr(fit_module, "ROWS_TO_RACE", 1)
 
-    def check(self, table, n_folds=3, values=VALUES, tie=0.0):
+    def check(self, table, n_folds=3, values=VALUES, tie=2e-3):
         """Fits that go on to the end choose the setting of the formula; usual ones may decide a tie otherwise."""
         with to_the_end():
             exact = choose_kernel(table, {}, values, Deadline())
@@ -391,7 +392,7 @@ class TestChoice:
         assert exact.setting == setting
         of_usual = loss_at(tuple(own.index(value) for own, value in zip(values, usual.setting, strict=True)))
         assert usual.setting == setting or of_usual < loss_at(place) + tie
-        for chosen, tolerance in ((exact, 1e-5), (usual, 2e-3)):
+        for chosen, tolerance in ((exact, 1e-5), (usual, 4e-3)):
             assert chosen.log_loss == pytest.approx(loss_at(place), abs=tolerance)
             assert chosen.of_frequencies == pytest.approx(baseline)
 
@@ -414,7 +415,7 @@ class TestChoice:
     @pytest.mark.parametrize("exponents", [[0.0, 1.0], []])
     def test_may_be_learned_relevances(self, seed, weights, exponents):
         values = [0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0], [*exponents, LEARNED]
-        self.check(Sample.drawn(seed, 20, weights).table, values=values, tie=1e-4)
+        self.check(Sample.drawn(seed, 20, weights).table, values=values)
 
     @pytest.mark.parametrize("learned", [False, True])
     @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
