@@ -118,7 +118,7 @@ def test_the_members_where_columns_are_cut():
     assert list(few) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
     assert few[on_five] == simple
     assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
-    many = [bayes, "kernel", "kDB", four_parents]
+    many = [bayes, "kernel", "kDB", equal_width, four_parents]
     assert list(found(2_000)) == list(found(14_999)) == many
     more = found(15_000)
     assert list(more) == list(found(100_000)) == [*many, "ANB smooth"]

@@ -93,8 +93,8 @@ def automatic_members(
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
     Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
     Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From there on, the only
-    networks are naive Bayes and kDB on these cut points, the kDB with four parents and, from `ROWS_FOR_SMOOTH_ANB`
-    rows on, the smooth ANB.
+    networks are naive Bayes and kDB on these cut points, the two kDB with hierarchical tables and, from
+    `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
 
     Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them;
     and TAN, kDB and ANB as they are learned. With few rows, kDB and ANB have smooth shapes instead; with many, ANB is
@@ -247,7 +247,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
         simpler = (NB_SMOOTH, members[-1].name)
     if alone or kinds.four_parents:
         members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
-    if kinds.hierarchical and varied and equal:
+    if kinds.hierarchical and varied:
         two = KDBClassifier(parameters="hierarchical", discretizer="equal_width", **given)
         members.append(Member("kDB hierarchical, equal width", two))
     if kinds.hierarchical and varied and kinds.four_parents:
