@@ -55,7 +55,7 @@ ROWS_FOR_KERNEL = 20
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
-POINTS, MORE_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_400, range(2_000, 4_000), 15_000
+POINTS, MORE_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_600, range(2_000, 4_000), 15_000
 """Maximum numbers of its points: usually, and either with a number of rows in this range or from the last number on.
 In between, more points hardly change the predictions, but a fit takes up to two thirds more time."""
 
