@@ -3,10 +3,11 @@
 Ten-fold cross-validation over the tables of ``../shared/data`` with at most 20,000 rows; of tables with more than
 1,500 rows, one of the folds (all of them with ``--full``). ``pool`` is :class:`~anbexact.PooledClassifier` with its
 defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they are learned, AODE, and these networks with
-smooth shapes and refitted, and kDB with k = 5 and hierarchical tables, where the pool itself would have them as
-members; scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows),
-random forest (300 trees, probabilities clipped at 0.001) and histogram gradient boosting; if interpret-core is
-installed, also the explainable boosting machine (minutes a fit). Everything is learned within the folds.
+smooth shapes, unless these would have too many coefficients; on tables without columns to be cut, networks refitted,
+a smooth kDB, and kDB with k = 5 and hierarchical tables; scikit-learn's logistic regression (scaled and one-hot, C by
+cross-validation within the training rows), random forest (300 trees, probabilities clipped at 0.001) and histogram
+gradient boosting; if interpret-core is installed, also the explainable boosting machine (minutes a fit). Everything
+is learned within the folds.
 
 The best single model of a table is the one with the lowest log loss on the very rows that are judged, so that no
 choice could have been better. The calibration error of a model whose probabilities are right is not 0, since the
@@ -43,6 +44,14 @@ from anbexact import (
     TANClassifier,
 )
 from anbexact.classifiers import AODEClassifier, KDBClassifier
+from anbexact.classifiers.pooling.members import (
+    INTERVALS,
+    MANY_FEATURES,
+    MANY_UNKNOWNS,
+    MOST_SETS_TIMES_ROWS,
+    MOST_UNKNOWNS,
+    ROWS_FOR_REFITS,
+)
 from benchmarks.harness.folds import judge, means, splits
 from benchmarks.harness.output import panels, save, show
 from benchmarks.harness.run import Run
@@ -59,9 +68,9 @@ NETWORKS = {
     "AODE": AODEClassifier,
 }
 FITTED = (" smooth", " refitted", " hierarchical")
-"""Suffixes of networks that are pool members only in this form."""
-HIERARCHICAL = "kDB hierarchical, 5 parents"
-"""Name of the member with hierarchical tables."""
+"""Suffixes of networks that are measured only in this form."""
+ROWS_FOR_HIERARCHICAL = 100
+"""Number of rows to learn from, from which on kDB with hierarchical tables is measured."""
 POOL = "pool"
 MANY_ROWS, MOST_ROWS = 1_500, 20_000
 """Rows beyond which one of the folds is measured, and beyond which a table is left out."""
@@ -85,6 +94,21 @@ def rows_of_bins(proba: np.ndarray, classes: list[Any], y: pd.Series) -> Row:
     return {f"{kind}_{k}": float(value) for kind, values in kinds.items() for k, value in enumerate(values)}
 
 
+def can_be_searched(n_features: int, _: int, n_rows: int) -> bool:
+    """Whether a pool may search a structure exactly."""
+    return n_features <= MANY_FEATURES and 2**n_features * n_rows <= MOST_SETS_TIMES_ROWS
+
+
+def forms(model: str, n_features: int, n_classes: int, n_rows: int, *, cut: bool) -> set[str]:
+    """Return the forms in which a network is measured, besides as it is learned."""
+    if model not in ("NB", "TAN", "kDB", "ANB"):
+        return set()
+    refitted = model != "NB" and not cut and n_rows >= ROWS_FOR_REFITS
+    most = MOST_UNKNOWNS if cut and model == "TAN" else MANY_UNKNOWNS
+    smooth = model == "NB" or (n_features * n_classes * INTERVALS <= most and not (cut and model == "kDB"))
+    return {form for form, wanted in (("smooth", smooth), ("refitted", refitted)) if wanted}
+
+
 def one_fold(name: str, fold: int) -> list[Row]:
     """Return a row for every model."""
     warnings.simplefilter("ignore")
@@ -101,19 +125,20 @@ def one_fold(name: str, fold: int) -> list[Row]:
         rows.append({"model": model, **judged, "seconds": seconds, "slowest_member": slowest})
 
     pool, took, _ = timed(PooledClassifier(n_jobs=1).fit, X_train, y_train)
-    slowest = 0.0
+    slowest, cut = 0.0, False
+    size = len(X.columns), y_train.nunique(), len(y_train)
     for model, classifier in NETWORKS.items():
-        if model == "ANB" and not any(member.startswith(model) for member in pool.members_.index):
+        if model == "ANB" and not can_be_searched(*size):
             continue
         network, fit, _ = timed(classifier(n_jobs=1).fit, X_train, y_train)
         add(model, network, fit)
-        slowest = max(slowest, fit)
+        slowest, cut = max(slowest, fit), bool(network.cut_points_)
         for form, refits in {"smooth": AdditiveClassifier, "refitted": RefittedClassifier}.items():
-            if f"{model} {form}" in pool.members_.index:
+            if form in forms(model, *size, cut=cut):
                 refitted, refit, _ = timed(refits(FrozenEstimator(network)).fit, X_train, y_train)
                 add(f"{model} {form}", refitted, fit + refit)
                 slowest = max(slowest, fit + refit)
-    if HIERARCHICAL in pool.members_.index:
+    if not cut and len(y_train) >= ROWS_FOR_HIERARCHICAL:
         network, fit, _ = timed(KDBClassifier(k=5, parameters="hierarchical", n_jobs=1).fit, X_train, y_train)
         add("kDB hierarchical", network, fit)
         slowest = max(slowest, fit)

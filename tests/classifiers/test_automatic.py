@@ -85,12 +85,14 @@ def test_trees_extend_naive_bayes_where_no_column_is_cut():
 
 
 def test_the_order_of_members_where_no_column_is_cut():
-    def names(n_rows, n_features=5):
-        return [member.name for member in automatic_members(n_features, 2, n_rows, {}, cut=False)]
+    def names(n_rows, n_features=5, **how):
+        return [member.name for member in automatic_members(n_features, 2, n_rows, {}, cut=False, **how)]
 
     smooth, plain, trees = ["NB smooth", "TAN smooth"], ["TAN", "kDB", "ANB"], "kDB trees, 5 parents"
     refits, dense = ["kDB refitted", "ANB refitted"], ["kDB refitted", "kDB refitted, 4 parents"]
-    assert names(100_001) == [*smooth, *dense, *plain, trees]
+    without_kernel = [*smooth, "TAN refitted", *dense, *plain, trees]
+    assert names(100_001) == names(2_000, readable=True) == without_kernel
+    assert names(50, readable=True) == [*smooth, "TAN refitted", *refits, *plain]
     assert names(100_000) == names(2_000) == [*smooth, *dense, *plain, "kernel", trees]
     assert names(1_999) == names(1_000) == [*smooth, refits[0], *plain, "kernel", trees]
     assert names(999) == names(100) == [*smooth, *refits, *plain, "kernel", trees]
@@ -109,6 +111,7 @@ def test_the_order_of_members_where_no_column_is_cut():
 def test_the_members_where_columns_are_cut():
     def found(n_rows, n_features=5, **how):
         of_size = automatic_members(n_features, 2, n_rows, how.pop("settings", {}), cut=True, **how)
+        assert len({member.name for member in of_size}) == len(of_size)
         return {member.name: member.extends for member in of_size}
 
     bayes, simple, tree = "NB smooth", ("NB smooth", "TAN, 8 intervals"), ("TAN smooth",)

@@ -49,7 +49,7 @@ ROWS_FOR_SMOOTH_ANB = 15_000
 regression."""
 ROWS_FOR_TABLES, ROWS_FOR_REFITS, ROWS_WITHOUT_ANB_REFITTED = 30, 50, 1_000
 """Where no column is cut: numbers of rows from which on there are automatic members as they are learned; refits,
-which stand in for smooth shapes of kDB and ANB; and no refit of ANB."""
+which stand in for smooth shapes of kDB and ANB; and from which on ANB is not refitted."""
 ROWS_FOR_KERNEL = 20
 """Number of rows from which on kernel logistic regression is a member."""
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
@@ -96,10 +96,11 @@ def automatic_members(
     networks are naive Bayes and kDB on these cut points, the two kDB with hierarchical tables and, from
     `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
 
-    Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them;
-    and TAN, kDB and ANB as they are learned. With few rows, kDB and ANB have smooth shapes instead; with many, ANB is
-    not refitted, and a kDB with four parents is. Another kDB has tables as trees. It extends naive Bayes: where that
-    is far behind, interactions are so strong that refits and kernel logistic regression predict better.
+    Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them,
+    and TAN, too, where kernel logistic regression is not a member; and TAN, kDB and ANB as they are learned. With few
+    rows, kDB and ANB have smooth shapes instead. From `ROWS_WITHOUT_ANB_REFITTED` rows on, ANB is not refitted, and
+    from `ROWS_FOR_FOUR_PARENTS` on, a kDB with four parents is. Another kDB has tables as trees. It extends naive
+    Bayes: where that is far behind, interactions are so strong that refits predict better.
 
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
     features, or many features and many rows. Kernel logistic regression is added if there are enough rows, but not
@@ -145,9 +146,10 @@ def automatic_members(
 class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
-    Where no column is cut, ``tables`` and ``refits`` are whether networks are members as they are learned, and
-    refitted, and ``anb_refitted`` whether ANB may be one of the latter. Where columns are cut by several rules,
-    ``smooth_anb`` is whether the smooth ANB on the cut points of MODL is a member.
+    ``hierarchical`` and ``trees`` are whether a kDB with such tables is a member, and ``four_parents`` whether one
+    with four parents is. Where no column is cut, ``tables`` and ``refits`` are whether networks are members as they
+    are learned, and refitted, and ``anb_refitted`` whether ANB may be one of the latter. Where columns are cut by
+    several rules, ``smooth_anb`` is whether the smooth ANB on the cut points of MODL is a member.
     """
 
     exact: bool
@@ -277,9 +279,11 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     refits = kinds.refits or not kinds.smooth
     smooth = (["TAN"] if refits else list(networks)) if kinds.smooth else []
     members += [Member(f"{name} smooth", AdditiveClassifier(networks[name])) for name in smooth]
-    for name, network in networks.items() if refits else ():
-        if name not in smooth and (name != "ANB" or kinds.anb_refitted):
-            members.append(Member(f"{name} refitted", RefittedClassifier(network)))
+    without = {"TAN"} if smooth and kinds.kernel else set()
+    without |= set() if kinds.anb_refitted else {"ANB"}
+    for name in networks if refits else ():
+        if name not in without:
+            members.append(Member(f"{name} refitted", RefittedClassifier(networks[name])))
     if kinds.four_parents:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     if kinds.tables or not kinds.smooth:

@@ -48,8 +48,8 @@ FOLDS, ROWS_TO_PREDICT = 3, 800
 ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
 ENOUGH = 1e-4
-"""Relative decrease of the objective in an iteration at which a fit in these folds ends: further iterations would
-hardly change which setting is best."""
+"""Relative decrease of the objective in an iteration at which a fit in the folds of the search ends: further
+iterations would hardly change which setting is best."""
 CLEARLY_WORSE, ROWS_TO_RACE = 2.0, 100
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""

@@ -44,8 +44,8 @@ MOST_ITERATIONS = 8
 """Maximum number of iterations of L-BFGS; more of them hardly change the predictions."""
 SMALL_DECREASE, DECREASE_OF_FEW, FEW_ROWS = 1e-5, 1e-3, 350
 """The search ends when an iteration lowers the value per row by less than the first number, or by less than this
-times the value if that is above 1. With up to 350 rows, it is the second one: to end earlier predicts a little better
-then, and takes less time."""
+times the value if that is above 1. With up to 350 rows, it is the second one: ending earlier then predicts a little
+better, and takes less time."""
 SMALL_EXCESS = 1e-9
 """Largest difference of class shares that counts as rounding."""
 JITTER = 1e-8

@@ -157,12 +157,11 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, 
     after the same number of iterations, then after twice and four times that number, and so on, as long as there is
     time.
     """
-    before = inf
 
     def check(intermediate_result: Any) -> None:  # the name by which scipy passes the result
         nonlocal before
         value = float(intermediate_result.fun)
-        if deadline.passed or before - value <= share * value:
+        if deadline.passed or (share > 0 and before - value <= share * value):
             raise StopIteration
         before = value
 
@@ -174,7 +173,7 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, 
         options: Any = {"maxiter": most, "maxfun": 10 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
         first = own if root is None else root.T @ own
         function: Any = _in_coordinates(objective, root)
-        left = deadline.left
+        left, before = deadline.left, inf
         found = minimize(function, first.ravel(), jac=True, method="L-BFGS-B", callback=check, options=options)
         own = _coordinates(root, found.x.reshape(objective.shape))
         if found.status != LIMIT_REACHED or deadline.passed:

@@ -184,3 +184,27 @@ def test_coordinates_change_only_if_there_is_time(seconds, changes, monkeypatch)
     found = mode(objective, Clock())
     assert bool(computed) == changes
     np.testing.assert_allclose(objective.value_and_gradient(objective.coordinates(found))[1], 0, atol=1e-2)
+
+
+def test_a_fit_ends_where_an_iteration_lowers_the_value_by_no_more_than_a_share(monkeypatch):
+    """The values after every iteration, of one fit to the end and of others that end earlier."""
+    told = []
+
+    def noted(*args, callback, **others):
+        def also(intermediate_result):
+            told.append(float(intermediate_result.fun))
+            callback(intermediate_result=intermediate_result)
+
+        return minimize(*args, callback=also, **others)
+
+    minimize = mode_module.minimize
+    monkeypatch.setattr(mode_module, "minimize", noted)
+    objective = Objective(*drawn(0))
+    mode(objective, Deadline())
+    values, decreases = list(told), -np.diff(told)
+    for share in (0.1, 0.01, 1e-3):
+        told.clear()
+        mode(objective, Deadline(), None, share)
+        small = np.flatnonzero(decreases <= share * np.array(values[1:]))
+        assert told == values[: small[0] + 2]
+    assert len(values) > small[0] + 2
