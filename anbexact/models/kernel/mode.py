@@ -157,6 +157,7 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, 
     after the same number of iterations, then after twice and four times that number, and so on, as long as there is
     time.
     """
+    before = inf
 
     def check(intermediate_result: Any) -> None:  # the name by which scipy passes the result
         nonlocal before
