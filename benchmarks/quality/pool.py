@@ -94,7 +94,7 @@ def rows_of_bins(proba: np.ndarray, classes: list[Any], y: pd.Series) -> Row:
     return {f"{kind}_{k}": float(value) for kind, values in kinds.items() for k, value in enumerate(values)}
 
 
-def can_be_searched(n_features: int, _: int, n_rows: int) -> bool:
+def can_be_searched(n_features: int, n_rows: int) -> bool:
     """Whether a pool may search a structure exactly."""
     return n_features <= MANY_FEATURES and 2**n_features * n_rows <= MOST_SETS_TIMES_ROWS
 
@@ -126,19 +126,19 @@ def one_fold(name: str, fold: int) -> list[Row]:
 
     pool, took, _ = timed(PooledClassifier(n_jobs=1).fit, X_train, y_train)
     slowest, cut = 0.0, False
-    size = len(X.columns), y_train.nunique(), len(y_train)
+    n_features, n_rows = len(X.columns), len(y_train)
     for model, classifier in NETWORKS.items():
-        if model == "ANB" and not can_be_searched(*size):
+        if model == "ANB" and not can_be_searched(n_features, n_rows):
             continue
         network, fit, _ = timed(classifier(n_jobs=1).fit, X_train, y_train)
         add(model, network, fit)
         slowest, cut = max(slowest, fit), bool(network.cut_points_)
         for form, refits in {"smooth": AdditiveClassifier, "refitted": RefittedClassifier}.items():
-            if form in forms(model, *size, cut=cut):
+            if form in forms(model, n_features, y_train.nunique(), n_rows, cut=cut):
                 refitted, refit, _ = timed(refits(FrozenEstimator(network)).fit, X_train, y_train)
                 add(f"{model} {form}", refitted, fit + refit)
                 slowest = max(slowest, fit + refit)
-    if not cut and len(y_train) >= ROWS_FOR_HIERARCHICAL:
+    if not cut and n_rows >= ROWS_FOR_HIERARCHICAL:
         network, fit, _ = timed(KDBClassifier(k=5, parameters="hierarchical", n_jobs=1).fit, X_train, y_train)
         add("kDB hierarchical", network, fit)
         slowest = max(slowest, fit)

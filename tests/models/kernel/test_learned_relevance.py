@@ -163,3 +163,18 @@ class TestRelevances:
         assert len(found) == len(ARITIES)
         assert found.mean() == pytest.approx(1)
         assert (np.ptp(found) > 0) == bool(most)
+
+
+@pytest.mark.parametrize(("n_few", "expected"), [(0, 1e-3), (-1, 1e-5)])
+def test_the_search_ends_sooner_with_few_rows(n_few, expected, monkeypatch):
+    table, tolerances = Sample.drawn(0, 20).table, []
+    rows = DistinctRows.of(table)
+
+    def noted(*args, options, **others):
+        tolerances.append(options["ftol"])
+        return minimize(*args, options=options, **others)
+
+    monkeypatch.setattr(learned_relevance, "minimize", noted)
+    monkeypatch.setattr(learned_relevance, "FEW_ROWS", len(rows.weights) + n_few)
+    with_learned_relevance(distances_of(table, {}), rows, Deadline())
+    assert tolerances == [expected]
