@@ -14,11 +14,13 @@ from anbexact.classifiers.refit import smoothed_model
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.models.logit.refit import check_max_iter
 from anbexact.models.smooth.refine import INTERVALS, check_intervals
-from anbexact.models.smooth.refit import check_interactions, check_smooth
+from anbexact.models.smooth.refit import SmoothRefit, check_interactions, check_smooth
 from anbexact.models.smooth.shape_constraints import AskedConstraints
+from anbexact.models.smooth.smoothness import SameRows
 from anbexact.tables.soft_labels import check_soft_weight
 
 if TYPE_CHECKING:
+    from anbexact.classifiers.discrete import DiscreteClassifier
     from anbexact.models.logit.model import LogitModel
 
 
@@ -177,6 +179,14 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         from anbexact.classifiers.branching import TANClassifier
 
         return TANClassifier()
+
+    def _taken_over(self, like: DiscreteClassifier | None) -> dict[str, Any]:
+        if not (isinstance(like, AdditiveClassifier) and self.smooth == like.smooth == "auto"):
+            return {}
+        refitted = like.logit_.refitted
+        if not isinstance(refitted, SmoothRefit) or refitted.smoothness.by_evidence is None:
+            return {}
+        return {"smooth": SameRows(refitted.smoothness)}
 
     def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, **rows: Any) -> LogitModel:
         return smoothed_model(

@@ -106,7 +106,11 @@ class DiscreteClassifier(
         return self
 
     def _fitted_after(
-        self, learned: Callable[[Any, float], DiscreteClassifier], rows: FitRows, seconds: float
+        self,
+        learned: Callable[[Any, float], DiscreteClassifier],
+        rows: FitRows,
+        seconds: float,
+        like: DiscreteClassifier | None = None,
     ) -> DiscreteClassifier:
         """Return a fitted copy of this unfitted classifier.
 
@@ -119,6 +123,8 @@ class DiscreteClassifier(
             The training rows.
         seconds : float
             Time limit, in seconds, of the fit of :meth:`_begun_with` and the one that follows.
+        like : DiscreteClassifier, optional
+            One that was fitted to the same rows, of whose choices some may be taken over.
         """
         return learned(self, seconds)
 
@@ -138,6 +144,13 @@ class DiscreteClassifier(
             As for :meth:`_fitted_after`.
         """
         return learned(self, seconds)
+
+    _to_be_fitted_again: bool = False
+    """Whether :meth:`_fitted_again` will be called for parts of the rows: the fit may keep what these fits share."""
+
+    def _forget_rows(self) -> None:
+        """Forget what a fit kept for fits to parts of its rows."""
+        self._to_be_fitted_again = False
 
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
         """Return an unfitted copy, whose fit to other rows has the values that this one chose."""

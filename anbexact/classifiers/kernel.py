@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from math import inf
 from numbers import Integral, Real
 from typing import Any, cast
@@ -16,7 +17,7 @@ from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, ROWS_TO_LEARN, learn_kernel
+from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, ROWS_TO_LEARN, KernelFit, learn_kernel
 from anbexact.models.kernel.learned_relevance import LEARNED
 from anbexact.models.kernel.model import KernelModel
 from anbexact.tables.cuts.quantiles import QuantileDiscretizer
@@ -30,6 +31,9 @@ MOST_STATES_TIMES_ROWS, MOST_CLASSES = 5_000_000, 20
 """Number of states of all features, times the number of rows to learn from, and number of classes, beyond which
 relevances are learned only if this is asked for, as where no column is cut and there are more distinct rows than are
 learned from. It would take too long, or predictions would be worse."""
+
+ROWS_FOR_INFORMATION = 1_000
+"""Number of distinct rows from which on the information of a feature about the class hardly depends on a fold."""
 
 
 @parameter_group
@@ -125,6 +129,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
     model_type = KernelModel
     automatic_rule = "quantiles"
     _in_time: bool = True
+    _fit: KernelFit | None = None
+    """The fit, if fits to parts of its rows are to follow."""
 
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
@@ -155,9 +161,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
             own if _is_auto(value) else [value if value == LEARNED else float(value)]
             for value, own in zip(given, automatic, strict=True)
         ]
-        model, chosen, self._in_time = learn_kernel(
-            table, cut_points, values, int(self.points), deadline, self.progress()
-        )
+        model, chosen, fit = learn_kernel(table, cut_points, values, int(self.points), deadline, self.progress())
+        self._in_time, self._fit = fit.in_time, fit if self._to_be_fitted_again else None
         if len(table.weights) >= LEAST_ROWS_COMPARED:
             warn_if_worse(chosen.log_loss, chosen.of_frequencies, too_few(table, n_features))
         if not self._in_time:
@@ -178,6 +183,32 @@ class KernelClassifier(KernelParameters, TableClassifier):
     def relevance_(self) -> float | str:
         """γ, the exponent of the relevance of features, or ``"learned"``."""
         return self.model_.relevance
+
+    def _fitted_again(
+        self, learned: Callable[[DiscreteClassifier, float], DiscreteClassifier], rows: FitRows, seconds: float
+    ) -> DiscreteClassifier:
+        if self._fit is None or not self._independent_of_classes:
+            return super()._fitted_again(learned, rows, seconds)
+        own = inf if self.time_limit is None else self.time_limit
+        again, dropped = copy(self), self.dropped_
+        table = self.reader_.table(rows.X, rows.y, rows.weights)
+        model, again._in_time = self._fit.again(self.model_, table, Deadline(min(seconds, own)))
+        again.set_model(model)
+        again.dropped_, again._fit = dropped, None
+        return again
+
+    @property
+    def _independent_of_classes(self) -> bool:
+        """Whether states and correlations would (nearly) be the same if the classes of some rows were not known."""
+        assert self._fit is not None
+        uncut = _is_auto(self.discretizer) or not self.model_.cut_points
+        many = len(self._fit.rows.weights) >= ROWS_FOR_INFORMATION and self.relevance_ != LEARNED
+        grouped = self.class_weight == "balanced" or self.vocabulary_.groups
+        return uncut and not grouped and (many or self.relevance_ == 0)
+
+    def _forget_rows(self) -> None:
+        super()._forget_rows()
+        self._fit = None
 
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
         return cast(

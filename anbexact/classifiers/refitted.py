@@ -200,10 +200,18 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         return self._default_estimator() if self.estimator is None else self.estimator
 
     def _fitted_after(
-        self, learned: Callable[[Any, float], DiscreteClassifier], rows: FitRows, seconds: float
+        self,
+        learned: Callable[[Any, float], DiscreteClassifier],
+        rows: FitRows,
+        seconds: float,
+        like: DiscreteClassifier | None = None,
     ) -> Self:
         deadline = Deadline(seconds)
-        return self._refitted_after(learned(self._begun_with(), seconds), {}, rows, deadline)
+        return self._refitted_after(learned(self._begun_with(), seconds), self._taken_over(like), rows, deadline)
+
+    def _taken_over(self, like: DiscreteClassifier | None) -> dict[str, Any]:  # subclasses use it
+        """Return parameters that take over choices of a classifier that was fitted to the same rows."""
+        return {}
 
     def _fitted_again(
         self,

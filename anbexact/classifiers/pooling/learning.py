@@ -123,12 +123,16 @@ class Record:
             self.outcome = left_out[0] if left_out else _behind(behind)
         return bool(self.outcome)
 
-    def learn(self, fits: SharedFits, seconds: float) -> None:
-        """Learn the member from all rows; a refit ends after ``seconds``."""
+    def like(self, others: Sequence[Record]) -> DiscreteClassifier | None:
+        """Return the one of the others, learned from all rows, whose choices this member takes over."""
+        return next((other.fitted for other in others if other.member.name == self.member.like), None)
+
+    def learn(self, fits: SharedFits, seconds: float, like: DiscreteClassifier | None = None) -> None:
+        """Learn the member from all rows, with some choices of ``like``; a refit ends after ``seconds``."""
         began = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.fitted = fits.fitted(self.member.estimator, seconds)
+            self.fitted = fits.fitted(self.member.estimator, seconds, like)
         self.caught += caught
         self.seconds += time.perf_counter() - began
 
@@ -145,6 +149,11 @@ class Record:
         took = time.perf_counter() - began
         self.seconds, self.longest = self.seconds + took, max(self.longest, took)
         return in_time
+
+    def forget_rows(self) -> None:
+        """Forget what the fit to all rows kept for those in folds."""
+        if self.fitted is not None:
+            self.fitted._forget_rows()
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +274,8 @@ def learn_members(
         _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
     else:
         _learn_in_turn(records, rows, folds, labels, deadline, progress, sparing=sparing)
+    for record in records:
+        record.forget_rows()
     if sparing:
         _leave_out_needless(records, folds)
         for record in records:
@@ -306,7 +317,7 @@ def _learn_in_turn(
 
         try:
             tell("all rows", 0)
-            record.learn(fits, deadline.left or SHORTEST)
+            record.learn(fits, deadline.left or SHORTEST, record.like(records[:place]))
             if sparing and folds and record.repeats(done, folds, labels):
                 continue
             for number, fold in enumerate(folds):
@@ -319,6 +330,7 @@ def _learn_in_turn(
                 if not in_time:
                     record.outcome = OUT_OF_TIME
                     break
+            record.forget_rows()
         except (MemoryError, ValueError) as error:
             _refuse(record, records, error)
             continue
@@ -402,8 +414,8 @@ def _learn_on_workers(
 ) -> None:
     """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold.
 
-    Members that extend others are learned after these, if they do not show that the others can be left out. They
-    learn their networks again.
+    Members that take over choices of others are learned after these, and so are those that extend others, if they do
+    not show that these can be left out. They learn their networks again.
     """
     waves = _waves(records, sparing=sparing)
     n_jobs, done = sum(len(_groups(records, wave)) for wave in waves) * (len(folds) + 1), 0
@@ -424,7 +436,8 @@ def _learn_on_workers(
         jobs = [(group, 0) for group in groups]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            shared: Any = [record.member.estimator for record in records], rows
+            likes = [record.like(records[:place]) for place, record in enumerate(records)]
+            shared: Any = [record.member.estimator for record in records], likes, rows
             for record, result in results_of(_fitted_group, shared, jobs):
                 record.seconds += result.seconds
                 if isinstance(result.found, Exception):
@@ -460,12 +473,16 @@ def _learn_on_workers(
 def _waves(records: Sequence[Record], *, sparing: bool) -> list[list[int]]:
     """Return the places of all records in the order of learning, those together that are learned at the same time.
 
-    If members are spared, those that extend others come after these.
+    Those that take over choices of others come after these and, if members are spared, those that extend others.
     """
     waves, waiting = [], list(range(len(records)))
     while waiting:
         names = {records[place].member.name for place in waiting}
-        ready = [place for place in waiting if not (sparing and names & set(records[place].member.extends))]
+        ready = [
+            place
+            for place in waiting
+            if records[place].member.like not in names and not (sparing and names & {*records[place].member.extends})
+        ]
         waves.append(ready or waiting)
         waiting = [place for place in waiting if place not in waves[-1]]
     return waves
@@ -507,12 +524,12 @@ def _held_out_by_group(
 
 
 def _fitted_group(
-    shared: tuple[list[DiscreteClassifier], FitRows], job: tuple[list[int], int]
+    shared: tuple[list[DiscreteClassifier], list[DiscreteClassifier | None], FitRows], job: tuple[list[int], int]
 ) -> list[_Fitted[DiscreteClassifier]]:
-    """Return the members of a group, learned from all rows."""
-    estimators, rows = shared
+    """Return the members of a group, learned from all rows, with some choices of those that they are like."""
+    estimators, likes, rows = shared
     fits = SharedFits(*rows)
-    return [_attempted(partial(fits.fitted, estimators[place])) for place in job[0]]
+    return [_attempted(partial(fits.fitted, estimators[place], like=likes[place])) for place in job[0]]
 
 
 def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> Floats:

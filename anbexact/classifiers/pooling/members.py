@@ -67,13 +67,15 @@ class Member:
     ``slower_than`` is the name of a member that takes less time on large tables, if there is one: where that member
     took longer than the time that is left, this one is not begun. ``extends`` are the names of members with fewer
     interactions or without smooth shapes: where all of them predict far worse than the best, an automatic pool leaves
-    this one out. In a list of members, those that extend others come last, and after those that they extend.
+    this one out. In a list of members, those that extend others come last, and after those that they extend. ``like``
+    is the name of an earlier member with smooth shapes, whose tuning of strengths this one takes over.
     """
 
     name: str
     estimator: DiscreteClassifier
     slower_than: str | None = None
     extends: tuple[str, ...] = ()
+    like: str | None = None
 
 
 def automatic_members(
@@ -219,7 +221,7 @@ def members_in_time(
     chosen = automatic_members(n_features, n_classes, n_rows, settings, cut=cut, readable=readable)
     others = {member.name: member for member in chosen}
     members.append(others.pop(NB_SMOOTH))
-    tan = others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings))))
+    tan = others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings)), like=NB_SMOOTH))
     members.append(replace(tan, slower_than=NB_SMOOTH, extends=()))
     if few:
         return members
@@ -259,14 +261,14 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
     if kinds.smooth_tan and alone:
         tree = TANClassifier(discretizer=rule, **given)
-        members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler))
+        members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler, like=NB_SMOOTH))
         simpler = (TAN_SMOOTH,)
     if kinds.smooth and (kinds.smooth_anb or not varied):
         network = ANBClassifier(discretizer=rule, **given)
-        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler))
+        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler, like=NB_SMOOTH))
     if kinds.smooth and varied and equal:
         on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
-        members.append(replace(on_five, extends=simpler))
+        members.append(replace(on_five, extends=simpler, like=NB_SMOOTH))
     return members
 
 
@@ -278,7 +280,7 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(**given)))]
     refits = kinds.refits or not kinds.smooth
     smooth = (["TAN"] if refits else list(networks)) if kinds.smooth else []
-    members += [Member(f"{name} smooth", AdditiveClassifier(networks[name])) for name in smooth]
+    members += [Member(f"{name} smooth", AdditiveClassifier(networks[name]), like=NB_SMOOTH) for name in smooth]
     without = {"TAN"} if smooth and kinds.kernel else set()
     without |= set() if kinds.anb_refitted else {"ANB"}
     for name in networks if refits else ():
@@ -288,8 +290,11 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     if kinds.tables or not kinds.smooth:
         members += [Member(name, network) for name, network in networks.items()]
-    if kinds.kernel:
-        members.append(Member(KERNEL, KernelClassifier(points=kinds.points, **given)))
+    kernel = [Member(KERNEL, KernelClassifier(points=kinds.points, **given))] if kinds.kernel else []
+    if kinds.four_parents:  # they are sufficient more often, and are learned sooner
+        members += kernel
+    else:
+        members[1 + len(smooth) : 1 + len(smooth)] = kernel
     if kinds.trees:
         trees = KDBClassifier(k=5, parameters="tree", **given)
         members.append(Member("kDB trees, 5 parents", trees, extends=(NB_SMOOTH,)))

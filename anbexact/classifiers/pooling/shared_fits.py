@@ -23,14 +23,21 @@ class SharedFits:
         self._networks: dict[str, DiscreteClassifier] = {}
         self._again: dict[str, DiscreteClassifier] = {}
 
-    def fitted(self, estimator: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
-        """Return a fitted copy of an estimator; its search and its refit end after ``seconds``."""
-        return estimator._fitted_after(self._learned, self._rows, seconds)
+    def fitted(
+        self, estimator: DiscreteClassifier, seconds: float = inf, like: DiscreteClassifier | None = None
+    ) -> DiscreteClassifier:
+        """Return a fitted copy of an estimator; its search and its refit end after ``seconds``.
+
+        Some choices of ``like``, which was fitted to the same rows, may be taken over.
+        """
+        return estimator._fitted_after(self._learned, self._rows, seconds, like)
 
     def _learned(self, estimator: DiscreteClassifier, seconds: float) -> DiscreteClassifier:
         key = network_key(estimator)
         if key not in self._networks:
-            self._networks[key] = _fitted_within(seconds, clone(estimator), self._rows)
+            unfitted = clone(estimator)
+            unfitted._to_be_fitted_again = True
+            self._networks[key] = _fitted_within(seconds, unfitted, self._rows)
         return self._networks[key]
 
     def fitted_again(self, member: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import product
 from math import inf, isqrt, prod
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ from anbexact.models.kernel.distances import (
     with_relevance,
 )
 from anbexact.models.kernel.learned_relevance import LEARNED, with_learned_relevance
-from anbexact.models.kernel.mode import Objective, mode
+from anbexact.models.kernel.mode import Mode, Objective, mode
 from anbexact.models.kernel.model import KernelModel
 from anbexact.models.kernel.rows import DistinctRows
 from anbexact.tables.cuts import Cuts
@@ -163,7 +164,7 @@ class _Fold:
         if start is None and self._latest is not None:  # the log odds of the latest fit, in this basis
             values, constant = self._latest
             start = np.vstack([solve_triangular(basis, values, lower=True), constant])
-        found = _mode(basis, self._left, l2, deadline, start, ENOUGH)
+        found = _mode(basis, self._left, l2, deadline, start, ENOUGH).coefficients
         self._starts[rate, relevance] = found
         self._latest = basis @ found[:-1], found[-1:]
         odds = np.exp(rate * to_held) @ solve_triangular(basis, found[:-1], lower=True, trans="T")
@@ -285,8 +286,8 @@ def fit_kernel(
     setting: KernelSetting,
     most_points: int,
     deadline: Deadline,
-) -> tuple[KernelModel, bool]:
-    """Return the fitted model, and whether the fit ended in time.
+) -> tuple[KernelModel, KernelFit]:
+    """Return the fitted model, and what fits to some of the same rows can share with it.
 
     The coefficients a_ic of the points z_i and the biases maximise
     ``Σ_t v_t ln P(c_t | x_t) - λ/2 Σ_c (β_c² + Σ_ij a_ic k(z_i, z_j) a_jc)`` for rows of weight v_t, where β_c is the
@@ -324,20 +325,67 @@ def fit_kernel(
     if len(points.weights) < n_rows:
         basis = _basis(rows, points, root, distances, setting.rate)
     found = _mode(basis, rows, setting.l2, deadline)
-    # in the memory order of a model read from a file, or products would differ from its in their rounding errors
-    coefficients = np.ascontiguousarray(solve_triangular(root, found[:-1], lower=True, trans="T"))
+    fit = KernelFit(rows, basis, root, found, not deadline.passed)
     model = KernelModel(
         vocabulary=table.vocabulary,
         cut_points=cut_points,
         distances=distances,
         points=points.codes,
-        coefficients=coefficients,
-        biases=rows.biases + found[-1],
+        coefficients=fit.of_points(found),
+        biases=rows.biases + found.coefficients[-1],
         rate=setting.rate,
         l2=setting.l2,
         relevance=setting.relevance,
     )
-    return model, not deadline.passed
+    return model, fit
+
+
+class KernelFit(NamedTuple):
+    """A fit to distinct rows, with what fits to some of these rows can share.
+
+    Attributes
+    ----------
+    rows : DistinctRows
+    basis : (rows, points) float64 or float32
+        The correlations of rows and points times the inverse of the transpose of the root.
+    root : (points, points) float64
+        The Cholesky factor of the correlations of the points.
+    mode : Mode
+    in_time : bool
+        Whether the fit ended before its deadline.
+    """
+
+    rows: DistinctRows
+    basis: Floats
+    root: Floats
+    mode: Mode
+    in_time: bool
+
+    def of_points(self, found: Mode) -> Floats:
+        """Return the coefficients of the points, (points, classes), of a fit in this basis."""
+        # in the memory order of a model read from a file, or products would differ from its in their rounding errors
+        return np.ascontiguousarray(solve_triangular(self.root, found.coefficients[:-1], lower=True, trans="T"))
+
+    def again(self, model: KernelModel, table: DiscreteTable, deadline: Deadline) -> tuple[KernelModel, bool]:
+        """Return the model of this fit, fitted to some of its rows, and whether this ended in time.
+
+        The distances and the points stay as they are. The fit begins where this one ended, in its coordinates.
+
+        Parameters
+        ----------
+        model : KernelModel
+            That of :func:`fit_kernel`.
+        table : DiscreteTable
+            The rows, in the vocabulary of the model.
+        deadline : Deadline
+        """
+        rows = DistinctRows.of(table)
+        basis: Any = self.basis[self.rows.places_of(rows)].astype(np.float32, copy=False)
+        with one_blas_thread():
+            objective = Objective(basis, rows.weights, rows.biases, model.l2)
+            found = mode(objective, deadline, self.mode.coefficients, root=self.mode.root)
+        coefficients, biases = self.of_points(found), rows.biases + found.coefficients[-1]
+        return replace(model, coefficients=coefficients, biases=biases), not deadline.passed
 
 
 def _root(covariance: Floats) -> Floats:
@@ -397,8 +445,8 @@ def _mode(
     deadline: Deadline,
     start: Floats | None = None,
     share: float = 0.0,
-) -> Floats:
-    """Return the coefficients of :func:`~anbexact.models.kernel.mode.mode` for some rows.
+) -> Mode:
+    """Return the result of :func:`~anbexact.models.kernel.mode.mode` for some rows.
 
     If all rows are points, the basis is the factor of their correlations.
     """
@@ -413,8 +461,8 @@ def learn_kernel(
     most_points: int,
     deadline: Deadline,
     progress: Progress | None = None,
-) -> tuple[KernelModel, KernelChoice, bool]:
-    """Return the model with the best of some settings, this choice, and whether the fit ended in time.
+) -> tuple[KernelModel, KernelChoice, KernelFit]:
+    """Return the model with the best of some settings, this choice, and the fit.
 
     The arguments are those of :func:`choose_kernel` and :func:`fit_kernel`. The choice takes at most half of the
     time; if that is not enough, it is the best setting found by then.
@@ -422,5 +470,5 @@ def learn_kernel(
     with one_blas_thread():
         half = deadline.within(deadline.left / 2) if deadline.left < inf else deadline
         chosen = choose_kernel(table, cut_points, values, half, progress)
-        model, in_time = fit_kernel(table, cut_points, chosen.setting, most_points, deadline)
-    return model, chosen, in_time
+        model, fit = fit_kernel(table, cut_points, chosen.setting, most_points, deadline)
+    return model, chosen, fit

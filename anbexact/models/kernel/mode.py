@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -16,7 +16,7 @@ from anbexact._runtime.deadline import Deadline
 STATIONARY = 1e-7
 """Decrease of the objective in an iteration at which a fit ends, in nats per unit of weight; relative to the
 objective where this is above 1."""
-FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 60}
+FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 30}
 """Fewest iterations before the coordinates change; and, by the number of bytes of an entry of the basis, a number of
 classes: an iteration takes about as long as (classes + this number) × rows × basis multiplications, or less with few
 classes, and a change of coordinates as rows × basis²."""
@@ -147,7 +147,27 @@ class Objective:
         return found / self._total
 
 
-def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, share: float = 0.0) -> Floats:
+class Mode(NamedTuple):
+    """Where a fit ended.
+
+    Attributes
+    ----------
+    coefficients : (basis + 1, classes) float64
+    root : (basis + 1, basis + 1) float64 or None
+        The Cholesky factor of the mean curvature at the last change of coordinates; None if there was none.
+    """
+
+    coefficients: Floats
+    root: Floats | None
+
+
+def mode(
+    objective: Objective,
+    deadline: Deadline,
+    start: Floats | None = None,
+    share: float = 0.0,
+    root: Floats | None = None,
+) -> Mode:
     """Return the coefficients that minimise an objective, or the best found before the deadline.
 
     L-BFGS (Liu and Nocedal, *On the limited memory BFGS method for large scale optimization*, 1989) begins at
@@ -155,7 +175,7 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, 
     than a ``share`` of its value. If that takes longer than a change of coordinates, it begins anew where it is, in
     coordinates in which the mean curvature there is the identity (preconditioning). The coordinates change again
     after the same number of iterations, then after twice and four times that number, and so on, as long as there is
-    time.
+    time. With a ``root``, that of a similar objective near its minimum, it begins in the coordinates that this gives.
     """
     before = inf
 
@@ -167,9 +187,8 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, 
         before = value
 
     own = np.zeros(objective.shape) if start is None else objective.coordinates(start)
-    root: Floats | None = None
     more = MORE_CLASSES[objective.precision.itemsize]
-    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.n_classes + more))
+    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.n_classes + more)) * (1 if root is None else 4)
     while True:
         options: Any = {"maxiter": most, "maxfun": 10 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
         first = own if root is None else root.T @ own
@@ -178,7 +197,7 @@ def mode(objective: Objective, deadline: Deadline, start: Floats | None = None, 
         found = minimize(function, first.ravel(), jac=True, method="L-BFGS-B", callback=check, options=options)
         own = _coordinates(root, found.x.reshape(objective.shape))
         if found.status != LIMIT_REACHED or deadline.passed:
-            return objective.coefficients(own)
+            return Mode(objective.coefficients(own), root)
         most = most if root is None else 2 * most
         if left == inf or deadline.left > left - deadline.left:  # a change takes about as long as these iterations
             root = _root(objective.mean_curvature(own), np.finfo(objective.precision).eps)

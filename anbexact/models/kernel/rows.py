@@ -48,6 +48,13 @@ class DistinctRows:
         """Return the rows at some places, in their order."""
         return DistinctRows(np.ascontiguousarray(self.codes[:, places]), self.weights[places])
 
+    def places_of(self, some: DistinctRows) -> npt.NDArray[np.intp]:
+        """Return the places of some of the rows, (rows of these,), in ascending order."""
+        n_rows = len(self.weights)
+        order = np.lexsort(np.concatenate([self.codes, some.codes], axis=1)[::-1])
+        own = order < n_rows  # of two equal rows, the one of all rows comes first
+        return np.asarray(order[own][(np.cumsum(own) - 1)[~own]])
+
     @property
     def biases(self) -> Floats:
         """Logs of P(class), (classes,), from the weights of the classes and one row more, shared by all classes."""

@@ -27,6 +27,9 @@ STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """Precisions to try, strongest first."""
 ALWAYS = 4
 """How many of them are always tried; the search ends at a later one that is worse than the one before."""
+LITTLE_WORK = 100_000
+"""Number of distinct rows times families times classes up to which folds take turns: threads would mostly wait for
+the interpreter lock."""
 PRECISION = 1e-2
 """`Stop.precision` of the fits within the folds, of which only predictions are needed."""
 
@@ -100,7 +103,8 @@ def choose_strength(
         See :class:`~anbexact.models.logit.fit.Stop`. After the deadline, the best precision so far is returned, or
         1000 if none was tried by then.
     threads : int
-        Number of folds that are fitted at the same time, unless joblib is configured with more workers.
+        Number of folds that are fitted at the same time, unless there is little work, or joblib is configured with
+        more workers.
 
     Returns
     -------
@@ -115,11 +119,12 @@ def choose_strength(
     tried: dict[float, float] = {}
     start = np.zeros((design.n_cells, design.n_classes))
     complete = True
+    at_once = threads if design.cells.size * design.n_classes > LITTLE_WORK else 1
     order = _outwards(near, tried) if near is not None and near.tried else _downwards(tried)
     for l2 in order:
         if progress is not None:
             progress("strength of the prior", len(tried) / len(STRENGTHS))
-        value = sum(_refit_all(folds, l2, deadline, threads))
+        value = sum(_refit_all(folds, l2, deadline, threads, at_once))
         if deadline is not None and deadline.passed:
             complete = False
             break
@@ -180,16 +185,21 @@ class _Fold:
         return float(np.vdot(self._part[rows], log_softmax(logs, axis=1)))
 
 
-def _refit_all(folds: Sequence[_Fold], l2: float, deadline: Deadline | None, threads: int) -> list[float]:
-    """Return the result of :meth:`_Fold.refit` for all folds, from joblib's workers if they outnumber the threads."""
+def _refit_all(
+    folds: Sequence[_Fold], l2: float, deadline: Deadline | None, threads: int, at_once: int
+) -> list[float]:
+    """Return the result of :meth:`_Fold.refit` for all folds, ``at_once`` of which are fitted at the same time.
+
+    They are fitted on joblib's workers if these outnumber the threads.
+    """
     if worker_count() > threads:
         found = list(spread(_refitted, (l2, deadline), folds))
         for fold, (shift, _) in zip(folds, found, strict=True):
             fold.shift = shift
         return [value for _, value in found]
-    if threads == 1:
+    if at_once == 1:
         return [fold.refit(l2, deadline) for fold in folds]
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(lambda fold: fold.refit(l2, deadline), folds))
 
 

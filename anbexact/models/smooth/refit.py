@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -37,6 +36,7 @@ from anbexact.models.smooth.modes import strength_of
 from anbexact.models.smooth.pairs import asked_arcs, joined_network, pair_evidence, pair_strength, pair_term
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
+    SameRows,
     SmoothFolds,
     Smoothness,
     by_cross_validation,
@@ -48,6 +48,7 @@ from anbexact.models.smooth.smoothness import (
     is_slow,
     naive_bayes,
     tuned,
+    tuned_alike,
 )
 from anbexact.models.smooth.terms import (
     INTERACTIONS,
@@ -274,14 +275,14 @@ class SmoothRefit(Refit):
         )
 
 
-def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | None:
+def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | SameRows | None:
     """Return strengths as a mapping by kind, or the name of a rule; refuse anything else.
 
     A number is the strength of all first differences. Strengths above `STIFF` are lowered to it. The strengths of a
-    refit of similar rows are returned as they are. ``"grids"`` names pairs whose grids are finer, as
-    :class:`~anbexact.models.smooth.terms.Grid`.
+    refit of similar rows, or of the same rows, are returned as they are. ``"grids"`` names pairs whose grids are
+    finer, as :class:`~anbexact.models.smooth.terms.Grid`.
     """
-    if smooth is None or isinstance(smooth, Smoothness) or (isinstance(smooth, str) and smooth in RULES):
+    if smooth is None or isinstance(smooth, Smoothness | SameRows) or (isinstance(smooth, str) and smooth in RULES):
         return smooth
     first = [kind for kind in KINDS if kind not in ("curvature", "bending")]
     given = dict(smooth) if isinstance(smooth, Mapping) else dict.fromkeys(first, smooth)
@@ -360,7 +361,7 @@ def smooth_refit(
     by: RowTargets,
     network: TableNetwork,
     *,
-    smooth: str | Strengths | Smoothness = "auto",
+    smooth: str | Strengths | Smoothness | SameRows = "auto",
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
     ridge: float = RIDGE,
@@ -382,8 +383,9 @@ def smooth_refit(
     smooth : {"auto", "evidence", "cv"} or mapping
         The rule that chooses strengths, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is
         the share of the log odds of naive Bayes to which shapes are shrunk. The strengths of a refit of similar rows,
-        such as those of which these are a part, shorten the choice; see
-        :func:`~anbexact.models.smooth.smoothness.by_similar_rows`.
+        such as those of which these are a part, shorten the choice, and so does another refit of the same rows; see
+        :func:`~anbexact.models.smooth.smoothness.by_similar_rows` and
+        :func:`~anbexact.models.smooth.smoothness.tuned_alike`.
     interactions : {"families", "more", "pairs", "none"}
         See :data:`~anbexact.models.smooth.terms.INTERACTIONS`. With ``"more"``, the refit is repeated with the pairs
         of :func:`~anbexact.models.smooth.pairs.asked_arcs`, and replaces the first one if it predicts left-out rows
@@ -453,7 +455,7 @@ def _predicts_better(one: SmoothRefit, other: SmoothRefit) -> bool:
 def _refit(
     table: DiscreteTable,
     network: TableNetwork,
-    smooth: str | Strengths | Smoothness,
+    smooth: str | Strengths | Smoothness | SameRows,
     interactions: str,
     arcs: Sequence[Arc],
     effort: Effort,
@@ -474,7 +476,7 @@ def _refit(
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores)
     with one_blas_thread():
         start = None
-        if isinstance(smooth, str | Smoothness):
+        if isinstance(smooth, str | Smoothness | SameRows):
             limit = Deadline(time_limit and time_limit / 2)
             constrained = {demand.feature for demand in asked.demands}
             problem, smoothness, start = _chosen(problem, smooth, constrained, deadline=limit, progress=progress)
@@ -585,24 +587,30 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
 
 
 def _chosen(
-    problem: SmoothProblem, smooth: str | Smoothness, kept: Collection[Hashable], **how: Any
+    problem: SmoothProblem, smooth: str | Smoothness | SameRows, kept: Collection[Hashable], **how: Any
 ) -> tuple[SmoothProblem, Smoothness, Floats]:
     """Return the problem on the grids that a rule chooses, the strengths, and shifts from which the fit can start.
 
-    ``smooth`` is the name of the rule, or the strengths of similar rows, whose grids are taken over. With more than
+    ``smooth`` is the name of the rule, the strengths of similar rows, whose grids are taken over, or another refit of
+    the same rows, whose factor and centre are. With more than
     `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre of ``"auto"``
     are always chosen on the grids of the refit. ``kept`` are the features of pairs that have no finer grids.
     """
     if isinstance(smooth, Smoothness):
         problem, _ = on_grids(problem, smooth.grids)
-    rule = RULES[smooth] if isinstance(smooth, str) else partial(by_similar_rows, similar=smooth)
     small, of_small = quick(problem)
-    smoothness, shift = rule(small, **how)
+    if isinstance(smooth, str):
+        smoothness, shift = RULES[smooth](small, **how)
+    elif isinstance(smooth, Smoothness):
+        smoothness, shift = by_similar_rows(small, smooth, **how)
+    else:
+        smoothness, shift = tuned_alike(small, smooth, **how)
     shift = shift[of_small]
     if isinstance(smooth, Smoothness):
         return problem, replace(smoothness, grids=smooth.grids), shift
-    if smooth == "auto":
-        smoothness = tuned(problem, smoothness, shift, **how)
+    if isinstance(smooth, SameRows) or smooth == "auto":
+        if isinstance(smooth, str):
+            smoothness = tuned(problem, smoothness, shift, **how)
         if problem.scores is not None:
             return problem, smoothness, shift
         return with_finer_grids(problem, smoothness, shift, kept=kept, deadline=how["deadline"])

@@ -148,6 +148,19 @@ class Smoothness:
         return {**self.strengths, **centre, **({"grids": self.grids} if self.grids else {})}
 
 
+@dataclass(frozen=True)
+class SameRows:
+    """Another refit of the same rows, whose tuning is taken over.
+
+    Attributes
+    ----------
+    smoothness : Smoothness
+        Its strengths, chosen by ``"auto"``.
+    """
+
+    smoothness: Smoothness
+
+
 def by_evidence(
     problem: SmoothProblem,
     *,
@@ -343,10 +356,14 @@ def _fellner_schall(
 
 
 def by_evidence_and_feature(
-    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+    problem: SmoothProblem,
+    *,
+    start: Strengths = START,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Smoothness, Floats]:
     """Return the strengths of :func:`by_evidence`, but with a strength of curvature for every feature."""
-    chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
+    chosen, shift = by_evidence(problem, start=start, deadline=deadline, progress=progress)
     if chosen.complete and sum("curvature" in term.kinds for term in problem.terms) > 1:
         strengths, shift, rounds = by_feature(
             problem, chosen.strengths, {"curvature"}, shift, degrees=OWN, deadline=deadline
@@ -354,6 +371,22 @@ def by_evidence_and_feature(
         in_time = deadline is None or not deadline.passed
         chosen = replace(chosen, strengths=strengths, rounds=chosen.rounds + rounds, complete=in_time)
     return replace(_by_evidence_alone(chosen), rule="auto"), shift
+
+
+def tuned_alike(
+    problem: SmoothProblem, same: SameRows, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths of :func:`by_evidence_and_feature`, with the tuning of another refit of the same rows.
+
+    The climb on the evidence starts from the strengths that the evidence chose for that refit.
+    """
+    other = same.smoothness
+    assert other.by_evidence is not None
+    start = {**START, **other.by_evidence}
+    chosen, shift = by_evidence_and_feature(problem, start=start, deadline=deadline, progress=progress)
+    if other.tuning is None or is_slow(problem) or not chosen.strengths or not chosen.complete:
+        return chosen, shift
+    return retuned(chosen, other.tuning), shift
 
 
 def is_slow(problem: SmoothProblem) -> bool:

@@ -64,6 +64,12 @@ def _takes_missing_cells(transformer: Any) -> bool:
         return False
 
 
+def _weights_for(transformer: Any, weights: Weights) -> dict[str, Weights]:
+    """Return the weights as arguments of ``fit``; scikit-learn's bins are the same without equal ones, but sooner."""
+    equal = len(weights) > 0 and bool((weights == weights[0]).all())
+    return {} if equal and isinstance(transformer, KBinsDiscretizer) else {"sample_weight": weights}
+
+
 def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: Weights) -> list[Cuts]:
     """Return the cut points of every column that a rule finds.
 
@@ -93,7 +99,7 @@ def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: W
     kept = ~missing.all(axis=1) if values.shape[1] == 1 else np.ones(len(values), dtype=bool)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Bins whose width are too small")  # few distinct values: fewer bins
-        transformer.fit(values[kept], labels[kept], sample_weight=weights[kept])
+        transformer.fit(values[kept], labels[kept], **_weights_for(transformer, weights[kept]))
     if hasattr(transformer, "cut_points_"):
         found = [np.asarray(cuts, dtype=np.float64) for cuts in transformer.cut_points_]
         if len(found) != values.shape[1] or any((np.diff(cuts) <= 0).any() or np.isnan(cuts).any() for cuts in found):

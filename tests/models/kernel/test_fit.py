@@ -559,8 +559,8 @@ class TestChoice:
 
 def test_a_fit_without_time_is_not_the_end_of_it():
     sample = Sample.drawn(0)
-    model, _, in_time = learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline(1e-9))
-    assert not in_time
+    model, _, fit = learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline(1e-9))
+    assert not fit.in_time
     rows, class_weights = sample.distinct
     of_first, of_best, of_frequencies = (
         float((class_weights * logs).sum())
@@ -571,4 +571,4 @@ def test_a_fit_without_time_is_not_the_end_of_it():
         )
     )
     assert of_frequencies < of_first < of_best
-    assert learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline())[2]
+    assert learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline())[2].in_time

@@ -124,18 +124,38 @@ def test_the_gradient_vanishes_at_the_mode(seed, fewest, dtype, tolerance, monke
     monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
     monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", fewest)
     given = drawn(seed, dtype)
-    found = mode(Objective(*given), Deadline())
+    found, root = mode(Objective(*given), Deadline())
     exact = Objective(given[0].astype(np.float64), *given[1:])
     np.testing.assert_allclose(exact.value_and_gradient(exact.coordinates(found))[1], 0, atol=tolerance)
     np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-12)
+    assert (root is None) == (fewest == 100)
     from_there = mode(Objective(*given), Deadline(), found)
-    np.testing.assert_allclose(from_there, found, atol=100 * tolerance)
+    np.testing.assert_allclose(from_there.coefficients, found, atol=100 * tolerance)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_root_of_a_similar_objective_changes_the_way_and_not_the_end(seed, monkeypatch):
+    monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
+    monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", 2)
+    basis, weights, biases, l2 = drawn(seed)
+    of_all = mode(Objective(basis, weights, biases, l2), Deadline())
+    some = Objective(basis[::2], weights[::2], biases, l2)
+    first = []
+    usual = mode_module.minimize
+    monkeypatch.setattr(
+        mode_module, "minimize", lambda function, start, **how: first.append(start) or usual(function, start, **how)
+    )
+    found = mode(some, Deadline(), of_all.coefficients, root=of_all.root)
+    own = some.coordinates(of_all.coefficients)
+    np.testing.assert_allclose(first[0], (of_all.root.T @ own).ravel())
+    np.testing.assert_allclose(found.coefficients, mode(some, Deadline()).coefficients, atol=1e-4)
+    assert np.abs(found.coefficients - of_all.coefficients).max() > 0.01
 
 
 def test_a_deadline_ends_the_fit_where_it_is():
     objective = Objective(*drawn(0))
     start = objective.coefficients(np.ones(objective.shape))
-    founds = [start, mode(objective, Deadline(1e-9), start), mode(objective, Deadline(), start)]
+    founds = [start, *(mode(objective, Deadline(limit), start).coefficients for limit in (1e-9, None))]
     before, begun, ended = (objective.value_and_gradient(objective.coordinates(found))[0] for found in founds)
     assert before > begun > ended
 
@@ -150,7 +170,7 @@ def test_rounding_errors_of_single_precision_do_not_end_the_fit(monkeypatch):
     single = Objective(basis.astype(np.float32), *given)
     start = np.zeros(single.shape)
     assert np.linalg.eigvalsh(single.mean_curvature(start))[0] < 0
-    found, expected = mode(single, Deadline()), mode(Objective(basis, *given), Deadline())
+    (found, _), (expected, _) = mode(single, Deadline()), mode(Objective(basis, *given), Deadline())
     values = [Objective(basis, *given).value_and_gradient(single.coordinates(own))[0] for own in (found, expected)]
     assert values[0] == pytest.approx(values[1], abs=1e-5)
 
@@ -158,7 +178,7 @@ def test_rounding_errors_of_single_precision_do_not_end_the_fit(monkeypatch):
 def test_a_single_class_is_certain():
     basis, weights, _, l2 = drawn(0)
     objective = Objective(basis, weights.sum(axis=1, keepdims=True), np.zeros(1), l2)
-    np.testing.assert_array_equal(mode(objective, Deadline()), 0)
+    np.testing.assert_array_equal(mode(objective, Deadline()).coefficients, 0)
 
 
 @pytest.mark.parametrize(("seconds", "changes"), [(1_000, True), (15, False)])
@@ -181,8 +201,8 @@ def test_coordinates_change_only_if_there_is_time(seconds, changes, monkeypatch)
     monkeypatch.setattr(Objective, "mean_curvature", lambda self, own: computed.append(1) or usual(self, own))
     monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", 2)
     objective = Objective(*drawn(0))
-    found = mode(objective, Clock())
-    assert bool(computed) == changes
+    found, root = mode(objective, Clock())
+    assert bool(computed) == changes == (root is not None)
     np.testing.assert_allclose(objective.value_and_gradient(objective.coordinates(found))[1], 0, atol=1e-2)
 
 
