@@ -19,6 +19,7 @@ from anbexact import NaiveBayesClassifier
 from anbexact.adapters import to_logit
 from anbexact.classifiers import KernelClassifier
 from anbexact.classifiers.discrete import FitRows
+from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_anes96, load_iris
 from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, learn_kernel
 
@@ -104,6 +105,38 @@ class TestParameters:
         again = model._unfitted_again(FitRows(X[:150], y[:150], np.ones(150))).fit(X[:150], y[:150])
         assert again.relevance == "learned"
         assert [own.relevance for own in again.model_.distances] != found
+
+    @pytest.mark.parametrize(
+        ("shared", "n_rows", "parameters"),
+        [
+            (True, 300, {"relevance": 0.0}),
+            (False, 300, {"relevance": 0.5}),
+            (True, 1_500, {"relevance": 0.5}),
+            (False, 1_500, {"relevance": "learned"}),
+            (False, 300, {"relevance": 0.0, "class_weight": "balanced"}),
+            (True, 300, {"relevance": 0.0, "class_weight": {"low": 2.0}}),
+            (False, 300, {"relevance": 0.0, "discretizer": "modl"}),
+            (False, 300, {"relevance": 0.0, "group_categories": 2}),
+        ],
+    )
+    def test_fits_in_folds_share_what_does_not_depend_on_the_classes(self, shared, n_rows, parameters):
+        X, y = rows(n=n_rows)
+        weights = np.random.default_rng(0).uniform(0.5, 2, n_rows)
+        model = SharedFits(X, y, weights).fitted(fixed(**parameters))
+        left = np.arange(n_rows) % 4 > 0
+        again = SharedFits(X[left], y[left], weights[left]).fitted_again(model)
+        direct = fixed(**parameters).fit(X[left], y[left], sample_weight=weights[left])
+        own, others = again.predict_proba(X[~left]), direct.predict_proba(X[~left])
+        if shared:
+            np.testing.assert_array_equal(again.model_.points, model.model_.points)
+            seen = np.abs(model.predict_proba(X[~left]) - others).mean()
+            assert np.abs(own - others).mean() < min(0.02, seen / 2)  # intervals and relevances differ a little
+        else:
+            np.testing.assert_array_equal(own, others)
+        assert again._fit is None
+        model._forget_rows()
+        assert model._fit is None
+        assert fixed(**parameters).fit(X, y)._fit is None
 
     def test_relevances_of_a_single_feature_are_not_learned(self):
         X, y = rows()

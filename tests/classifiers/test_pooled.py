@@ -22,7 +22,7 @@ from anbexact import (
     TANClassifier,
 )
 from anbexact._runtime.deadline import Deadline
-from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
+from anbexact.classifiers import AODEClassifier, KDBClassifier, KernelClassifier, pooled
 from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, PredictedWorseWarning
 from anbexact.classifiers.discrete import FitRows
 from anbexact.classifiers.pooling import learning
@@ -32,6 +32,7 @@ from anbexact.classifiers.pooling.members import Member, automatic_members, name
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, fit_weights
+from anbexact.models.smooth import refit as smooth_refits
 from anbexact.models.smooth.smoothness import AGAIN
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.reading import read_columns
@@ -474,6 +475,38 @@ class TestFit:
         exact = AdditiveClassifier(NaiveBayesClassifier(), smooth=after.settings).fit(X[part], y[part])
         assert exact.logit_.refitted.fit.converged
         np.testing.assert_allclose(again.predict_proba(X), exact.predict_proba(X), atol=1e-4)
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_smooth_members_take_over_the_tuning_of_the_first(self, workers, monkeypatch):
+        X, y = load_iris()
+        tuned = []
+        usual = smooth_refits.tuned
+        monkeypatch.setattr(smooth_refits, "tuned", lambda *given, **how: tuned.append(1) or usual(*given, **how))
+        with parallel_config("threading", n_jobs=workers):
+            pool = PooledClassifier(n_jobs=1).fit(X, y)
+        first, later = (dict(pool.estimators_)[name] for name in ("NB smooth", "ANB smooth, 5 intervals"))
+        before, after = (model.logit_.refitted.smoothness for model in (first, later))
+        assert after.tuning == before.tuning
+        assert after.rule == before.rule == "auto"
+        assert after.strengths == after.tuning.strengths(after.by_evidence)
+        assert later.get_params(deep=False)["smooth"] == "auto"
+        assert len(tuned) == 1
+
+    def test_a_tuning_is_taken_over_only_from_the_same_rule(self):
+        X, y = load_iris()
+        fits = SharedFits(X, y, np.ones(len(y)))
+        network = NaiveBayesClassifier()
+        by_rule = {rule: fits.fitted(AdditiveClassifier(network, smooth=rule)) for rule in ("auto", "evidence")}
+        for like in (by_rule["evidence"], fits.fitted(network), None):
+            found = fits.fitted(AdditiveClassifier(network), like=like)
+            np.testing.assert_array_equal(found.predict_proba(X), by_rule["auto"].predict_proba(X))
+        other = fits.fitted(AdditiveClassifier(network, smooth="evidence"), like=by_rule["auto"])
+        np.testing.assert_array_equal(other.predict_proba(X), by_rule["evidence"].predict_proba(X))
+
+    def test_a_pool_forgets_what_fits_in_folds_shared(self):
+        pool = PooledClassifier([("kernel", KernelClassifier(relevance=0.0))], n_jobs=1).fit(*frames())
+        assert vars(pool.estimators_[0][1])["_fit"] is None
+        assert not vars(pool.estimators_[0][1])["_to_be_fitted_again"]
 
     @pytest.mark.parametrize("missing", ["auto", "own_state"])
     def test_folds_know_states_that_their_rows_lack(self, missing):

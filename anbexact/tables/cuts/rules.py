@@ -65,9 +65,15 @@ def _takes_missing_cells(transformer: Any) -> bool:
 
 
 def _weights_for(transformer: Any, weights: Weights) -> dict[str, Weights]:
-    """Return the weights as arguments of ``fit``; scikit-learn's bins are the same without equal ones, but sooner."""
-    equal = len(weights) > 0 and bool((weights == weights[0]).all())
-    return {} if equal and isinstance(transformer, KBinsDiscretizer) else {"sample_weight": weights}
+    """Return the weights as arguments of ``fit``: none for :func:`equal_frequency` if they are equal.
+
+    The bins are the same then, and scikit-learn finds them in a third of the time.
+    """
+    own = equal_frequency()
+    alike = isinstance(transformer, KBinsDiscretizer) and all(
+        getattr(transformer, name) == getattr(own, name) for name in ("strategy", "quantile_method", "subsample")
+    )
+    return {} if alike and (weights == weights[:1]).all() else {"sample_weight": weights}
 
 
 def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: Weights) -> list[Cuts]:

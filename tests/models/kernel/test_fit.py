@@ -105,6 +105,48 @@ class TestMode:
         np.testing.assert_allclose(scaled, 0, atol=tolerance)
         np.testing.assert_allclose(excess.sum(axis=0) + l2 * constant, 0, atol=tolerance)
 
+    @examples(30)
+    @given(
+        seed=st.integers(0, 10**6),
+        weights=st.sampled_from(["ones", "mixed"]),
+        relevance=st.sampled_from([0.0, 0.5, 1.0]),
+        fewest=st.sampled_from([2, 100]),
+    )
+    def test_of_some_rows_is_that_of_their_process(self, seed, weights, relevance, fewest):
+        """With the correlations that all rows give, and all of them as points."""
+        sample, l2 = Sample.drawn(seed, 30, weights), 0.1
+        left, _ = split_table(sample.table, 3)[0]
+        some = DistinctRows.of(left)
+        rows = [tuple(row) for row in some.codes.T.tolist()]
+        new = [*rows, *Sample.drawn(seed + 1, 10).rows]
+        covariances = 1 + sample.correlations(new, rows, 0.7, relevance)
+        with to_the_end(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mode_module, "FEWEST_ITERATIONS", fewest)
+            model, _, fit = learn_kernel(sample.table, {}, [[0.7], [l2], [relevance]], ALL, Deadline())
+            again, in_time = fit.again(model, left, Deadline())
+        assert in_time
+        expected = np.exp(oracles.process_logs(some.weights, covariances[: len(rows)], l2, covariances))
+        np.testing.assert_allclose(again.posterior(codes_of(new)), expected, atol=1e-3)  # in single precision
+        assert np.abs(model.posterior(codes_of(new)) - expected).max() > 1e-3
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_of_some_rows_with_the_same_few_points(self, seed):
+        """The derivatives by every coefficient vanish, as those of a fit to all rows do."""
+        sample, l2 = Sample.drawn(seed, 40, "mixed"), 0.05
+        left, _ = split_table(sample.table, 3)[0]
+        model, _, fit = learn_kernel(sample.table, {}, [[0.5], [l2], [0.5]], 5, Deadline())
+        with to_the_end():
+            again, _ = fit.again(model, left, Deadline())
+        np.testing.assert_array_equal(again.points, model.points)
+        some = DistinctRows.of(left)
+        rows, centres = ([tuple(row) for row in codes.T.tolist()] for codes in (some.codes, model.points))
+        to_rows = sample.correlations(rows, centres, 0.5, 0.5)
+        between = sample.correlations(centres, centres, 0.5, 0.5)
+        excess = some.weights.sum(axis=1, keepdims=True) * again.posterior(some.codes) - some.weights
+        slopes = to_rows.T @ excess + l2 * between @ again.coefficients
+        np.testing.assert_allclose(np.linalg.solve(np.linalg.cholesky(between), slopes), 0, atol=1e-3)
+        assert not fit.again(model, left, Deadline(1e-9))[1]
+
     @pytest.mark.parametrize("points", [5, ALL])
     @pytest.mark.parametrize("seed", range(3))
     def test_changes_of_coordinates_lead_to_the_same_in_fewer_iterations(self, seed, points, monkeypatch):

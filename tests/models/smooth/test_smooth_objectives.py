@@ -14,12 +14,15 @@ from scipy.special import log_softmax
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.models.smooth.smoothness import (
+    SameRows,
+    Tuning,
     by_cross_validation,
     by_evidence,
     by_evidence_and_feature,
     by_feature,
     naive_bayes,
     tuned,
+    tuned_alike,
 )
 from anbexact.models.smooth.terms import kinds_of
 from anbexact.tables.folds import split_weights
@@ -265,6 +268,26 @@ def test_curvatures_by_feature_end_where_evidence_and_prior_do():
     }
     found = residuals(problem, chosen.strengths, 1.0, common["curvature"])
     assert all(abs(found[name][0]) < 0.15 for name in own)
+
+
+def test_another_refit_of_the_same_rows_tells_the_tuning(monkeypatch):
+    """The climb starts from its strengths, and ends where it does without it."""
+    problem = problem_of(ONLY_MAINS)
+    usual, _ = by_evidence_and_feature(problem)
+    tuning = Tuning(0.3, None, 0.5)
+    far = {**usual.by_evidence, "slope": 100 * usual.by_evidence["slope"]}
+    given = replace(usual, by_evidence=far, tuning=tuning)
+    chosen, _ = tuned_alike(problem, SameRows(given))
+    assert (chosen.tuning, chosen.centre, chosen.rule) == (tuning, 0.5, "auto")
+    assert chosen.strengths == tuning.strengths(chosen.by_evidence)
+    for kind, own in chosen.by_evidence.items():
+        assert own == pytest.approx(usual.by_evidence[kind], rel=0.2), kind
+    near, _ = tuned_alike(problem, SameRows(replace(usual, tuning=tuning)))
+    assert near.rounds < usual.rounds
+    monkeypatch.setattr("anbexact.models.smooth.smoothness.is_slow", lambda _: True)
+    slow, _ = tuned_alike(problem, SameRows(given))
+    assert slow.tuning == Tuning()
+    assert slow.strengths == slow.by_evidence
 
 
 class HeldOut:

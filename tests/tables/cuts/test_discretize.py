@@ -16,6 +16,7 @@ from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, MODLGrouper, cut_codes, cuts_from_edges, find_cut_points, interval_names
 from anbexact.tables.cuts.base import row_weights, with_coarse_cuts
+from anbexact.tables.cuts.rules import equal_frequency
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.7]), min_size=15, max_size=15)
@@ -388,6 +389,30 @@ class TestRules:
         cuts = find_cut_points(bins, values, labels, np.ones(200))
         ours = np.stack([cut_codes(column, of_column) for column, of_column in zip(values.T, cuts, strict=True)])
         np.testing.assert_array_equal(ours.T, bins.fit_transform(values))
+
+    @pytest.mark.parametrize("unit", [1.0, 0.1])
+    def test_equal_weights_do_not_change_equal_frequencies(self, unit, monkeypatch):
+        """Although bins are then found without weights: they are those of rows that are repeated as often."""
+        rng = np.random.default_rng(2)
+        told = []
+        usual = KBinsDiscretizer.fit
+
+        def noted(self, X, y=None, sample_weight=None):
+            told.append(sample_weight is not None)
+            return usual(self, X, y, sample_weight)
+
+        monkeypatch.setattr(KBinsDiscretizer, "fit", noted)
+        for n_rows in range(7, 60, 3):
+            values, labels = rng.gamma(2, 3, (n_rows, 2)).round(1), np.zeros(n_rows, dtype=np.int64)
+            for intervals in (2, 5, 8):
+                given = equal_frequency(intervals), values, labels
+                without = find_cut_points(*given, np.full(n_rows, unit))
+                nearly = find_cut_points(*given, np.where(np.arange(n_rows) == 0, 1 + 1e-12, 1.0))
+                for one, other in zip(without, nearly, strict=True):
+                    np.testing.assert_array_equal(one, other)
+        assert told == [False, True] * (len(told) // 2)
+        find_cut_points(KBinsDiscretizer(3, strategy="uniform"), values, labels, np.ones(n_rows))
+        assert told[-1]
 
     def test_an_edge_among_the_values_moves_down(self):
         assert cuts_from_edges(np.array([1.0, 2.0, 4.0]), np.array([2.0, 3.0, 4.0])).tolist() == [1.5, 3.0]
