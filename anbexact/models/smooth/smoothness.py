@@ -31,8 +31,9 @@ A shape of size 1 has a slope and a curvature of 1 to 100, so no shape is left a
 """
 MOST_CHANGE = 3.0
 """Maximum change of the logarithm of a strength in one step."""
-SETTLED = 0.03
-"""The climb ends when the logarithm of every strength changes by less than this."""
+SETTLED, NEARLY_SETTLED = 0.03, 0.2
+"""The climb ends when the logarithm of every strength changes by less than this: the second number for ``"auto"``,
+which then multiplies strengths by factors that are much coarser."""
 OWN = 1.0
 """Degrees of freedom of the prior that draws each feature's strength of curvature to the common strength."""
 OWN_SETTLED, OWN_ROUNDS = 0.1, 8
@@ -166,6 +167,7 @@ def by_evidence(
     *,
     start: Strengths = START,
     rounds: int = ROUNDS,
+    enough: float = SETTLED,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> tuple[Smoothness, Floats]:
@@ -185,6 +187,8 @@ def by_evidence(
         The strength of every kind at which the climb starts.
     rounds : int
         Maximum number of rounds.
+    enough : float
+        Change of the logarithms of strengths below which the climb ends.
     deadline, progress : optional
 
     References
@@ -207,7 +211,7 @@ def by_evidence(
             progress("strength of smoothing", done / rounds)
         moved, degrees = _fellner_schall(problem, strengths, shift, factor)
         changes = {kind: np.log(moved[kind] / strengths[kind]) for kind in kinds}
-        settled = all(abs(changes[kind]) < SETTLED or degrees[kind] < NEGLIGIBLE for kind in kinds)
+        settled = all(abs(changes[kind]) < enough or degrees[kind] < NEGLIGIBLE for kind in kinds)
         for kind in kinds:
             same_way = changes[kind] * before.get(kind, 0.0) > 0
             change = np.clip(changes[kind] * (2.0 if same_way else 1.0), -MOST_CHANGE, MOST_CHANGE)
@@ -253,7 +257,8 @@ def by_similar_rows(
     assert similar.by_evidence is not None
     assert similar.tuning is not None
     start = {**START, **similar.by_evidence}
-    chosen, shift = by_evidence(problem, start=start, rounds=rounds, deadline=deadline, progress=progress)
+    how: dict[str, Any] = {"enough": NEARLY_SETTLED, "deadline": deadline, "progress": progress}
+    chosen, shift = by_evidence(problem, start=start, rounds=rounds, **how)
     own, strengths = start["curvature"], dict(chosen.strengths)
     if isinstance(own, Mapping) and "curvature" in strengths:
         times = strengths["curvature"] / _common(own)
@@ -362,8 +367,9 @@ def by_evidence_and_feature(
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> tuple[Smoothness, Floats]:
-    """Return the strengths of :func:`by_evidence`, but with a strength of curvature for every feature."""
-    chosen, shift = by_evidence(problem, start=start, deadline=deadline, progress=progress)
+    """Return about the strengths of :func:`by_evidence`, but with a strength of curvature for every feature."""
+    how: dict[str, Any] = {"enough": NEARLY_SETTLED, "deadline": deadline, "progress": progress}
+    chosen, shift = by_evidence(problem, start=start, **how)
     if chosen.complete and sum("curvature" in term.kinds for term in problem.terms) > 1:
         strengths, shift, rounds = by_feature(
             problem, chosen.strengths, {"curvature"}, shift, degrees=OWN, deadline=deadline

@@ -29,6 +29,7 @@ from anbexact.models.smooth.grids import coarser
 from anbexact.models.smooth.modes import Modes
 from anbexact.models.smooth.smoothness import (
     FOLDS,
+    SETTLED,
     SmoothFolds,
     Smoothness,
     Tried,
@@ -641,6 +642,7 @@ class TestCentre:
         X, y = load_iris()
         monkeypatch.setattr("anbexact.models.smooth.grids.FEW_UNKNOWNS", 10)
         monkeypatch.setattr("anbexact.models.smooth.smoothness.FACTORS", (0.3,))
+        monkeypatch.setattr("anbexact.models.smooth.smoothness.NEARLY_SETTLED", SETTLED)
         network = FrozenEstimator(TANClassifier(ess=1.0).fit(X, y))
 
         def strengths(rule):
