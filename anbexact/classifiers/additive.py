@@ -184,9 +184,9 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         if not (isinstance(like, AdditiveClassifier) and self.smooth == like.smooth == "auto"):
             return {}
         refitted = like.logit_.refitted
-        if not isinstance(refitted, SmoothRefit) or refitted.smoothness.by_evidence is None:
+        if not isinstance(refitted, SmoothRefit) or not refitted.smoothness.complete:
             return {}
-        return {"smooth": SameRows(refitted.smoothness)}
+        return {"smooth": SameRows(refitted.smoothness)} if refitted.smoothness.by_evidence is not None else {}
 
     def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, **rows: Any) -> LogitModel:
         return smoothed_model(

@@ -150,7 +150,6 @@ class DiscreteClassifier(
 
     def _forget_rows(self) -> None:
         """Forget what a fit kept for fits to parts of its rows."""
-        self._to_be_fitted_again = False
 
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
         """Return an unfitted copy, whose fit to other rows has the values that this one chose."""

@@ -32,8 +32,9 @@ MOST_STATES_TIMES_ROWS, MOST_CLASSES = 5_000_000, 20
 relevances are learned only if this is asked for, as where no column is cut and there are more distinct rows than are
 learned from. It would take too long, or predictions would be worse."""
 
-ROWS_FOR_INFORMATION = 1_000
-"""Number of distinct rows from which on the information of a feature about the class hardly depends on a fold."""
+ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE = 1_000, 75
+"""Number of distinct rows, and of these by feature, from which on the information of features about the class hardly
+depends on the rows of a fold."""
 
 
 @parameter_group
@@ -202,12 +203,12 @@ class KernelClassifier(KernelParameters, TableClassifier):
         """Whether states and correlations would (nearly) be the same if the classes of some rows were not known."""
         assert self._fit is not None
         uncut = _is_auto(self.discretizer) or not self.model_.cut_points
-        many = len(self._fit.rows.weights) >= ROWS_FOR_INFORMATION and self.relevance_ != LEARNED
+        enough = max(ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE * len(self.vocabulary_.features))
+        many = len(self._fit.rows.weights) >= enough and self.relevance_ != LEARNED
         grouped = self.class_weight == "balanced" or self.vocabulary_.groups
         return uncut and not grouped and (many or self.relevance_ == 0)
 
     def _forget_rows(self) -> None:
-        super()._forget_rows()
         self._fit = None
 
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:

@@ -113,6 +113,8 @@ class TestParameters:
             (False, 300, {"relevance": 0.5}),
             (True, 1_500, {"relevance": 0.5}),
             (False, 1_500, {"relevance": "learned"}),
+            (False, 1_500, {"relevance": 0.5, "points": 2_000, "columns": 21}),
+            (True, 1_600, {"relevance": 0.5, "points": 2_000, "columns": 21}),
             (False, 300, {"relevance": 0.0, "class_weight": "balanced"}),
             (True, 300, {"relevance": 0.0, "class_weight": {"low": 2.0}}),
             (False, 300, {"relevance": 0.0, "discretizer": "modl"}),
@@ -121,6 +123,9 @@ class TestParameters:
     )
     def test_fits_in_folds_share_what_does_not_depend_on_the_classes(self, shared, n_rows, parameters):
         X, y = rows(n=n_rows)
+        parameters = dict(parameters)
+        for k in range(X.shape[1], parameters.pop("columns", 0)):
+            X[f"more {k}"] = np.random.default_rng(k).normal(size=n_rows)
         weights = np.random.default_rng(0).uniform(0.5, 2, n_rows)
         model = SharedFits(X, y, weights).fitted(fixed(**parameters))
         left = np.arange(n_rows) % 4 > 0
@@ -130,7 +135,7 @@ class TestParameters:
         if shared:
             np.testing.assert_array_equal(again.model_.points, model.model_.points)
             seen = np.abs(model.predict_proba(X[~left]) - others).mean()
-            assert np.abs(own - others).mean() < min(0.02, seen / 2)  # intervals and relevances differ a little
+            assert np.abs(own - others).mean() < min(0.03, seen / 2)  # intervals and relevances differ a little
         else:
             np.testing.assert_array_equal(own, others)
         assert again._fit is None

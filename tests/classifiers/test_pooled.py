@@ -492,6 +492,20 @@ class TestFit:
         assert later.get_params(deep=False)["smooth"] == "auto"
         assert len(tuned) == 1
 
+    def test_members_are_learned_on_workers_in_their_order(self):
+        """The class is the parity of four columns: after the kernel, no member is needed, and TAN is naive Bayes."""
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.integers(0, 2, (600, 4)), columns=list("abcd")).astype(str)
+        y = pd.Series((X.astype(int).sum(axis=1) % 2).astype(str), name="k")
+        outcomes = []
+        for workers in (1, 2):
+            with parallel_config("threading", n_jobs=workers), warnings.catch_warnings():
+                warnings.filterwarnings("error", message="time_limit")
+                outcomes.append(PooledClassifier(n_jobs=1).fit(X, y).members_["outcome"])
+        pd.testing.assert_series_equal(*outcomes)
+        assert outcomes[0].iloc[:3].tolist() == ["pooled", "same as NB smooth", "pooled"]
+        assert set(outcomes[0].iloc[3:]) == {"not needed"}
+
     def test_a_tuning_is_taken_over_only_from_the_same_rule(self):
         X, y = load_iris()
         fits = SharedFits(X, y, np.ones(len(y)))
@@ -504,9 +518,10 @@ class TestFit:
         np.testing.assert_array_equal(other.predict_proba(X), by_rule["evidence"].predict_proba(X))
 
     def test_a_pool_forgets_what_fits_in_folds_shared(self):
-        pool = PooledClassifier([("kernel", KernelClassifier(relevance=0.0))], n_jobs=1).fit(*frames())
-        assert vars(pool.estimators_[0][1])["_fit"] is None
-        assert not vars(pool.estimators_[0][1])["_to_be_fitted_again"]
+        members = [KernelClassifier(relevance=0.0), RefittedClassifier(NaiveBayesClassifier())]
+        (_, kernel), (_, refitted) = PooledClassifier(members, n_jobs=1).fit(*frames()).estimators_
+        assert vars(kernel)["_fit"] is None
+        assert not any("_to_be_fitted_again" in vars(model) for model in (kernel, refitted, refitted.estimator_))
 
     @pytest.mark.parametrize("missing", ["auto", "own_state"])
     def test_folds_know_states_that_their_rows_lack(self, missing):

@@ -245,11 +245,11 @@ def learn_members(
 ) -> None:
     """Learn every member from all rows, and again in all folds; record what it predicts for the rows held out.
 
-    In the folds, cut points, structures and tables are learned anew. Equivalent sample sizes and limits on parents
-    are kept; strengths of smoothing and priors of refits start from those of all rows and are adjusted. The outcome
-    of a member says if it cannot be learned, is not needed, or would take too long. The first member that can be
-    learned is kept even if the time runs out before it is learned in all folds. Without a time limit, members and
-    folds are learned on the workers of joblib's backend, where one is configured.
+    In the folds, cut points, structures and tables are learned anew, unless they would be the same. Equivalent sample
+    sizes and limits on parents are kept; strengths of smoothing and priors of refits start from those of all rows and
+    are adjusted. The outcome of a member says if it cannot be learned, is not needed, or would take too long. The
+    first member that can be learned is kept even if the time runs out before it is learned in all folds. Without a
+    time limit, members and folds are learned on the workers of joblib's backend, where one is configured.
 
     Parameters
     ----------
@@ -274,8 +274,6 @@ def learn_members(
         _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
     else:
         _learn_in_turn(records, rows, folds, labels, deadline, progress, sparing=sparing)
-    for record in records:
-        record.forget_rows()
     if sparing:
         _leave_out_needless(records, folds)
         for record in records:
@@ -330,10 +328,11 @@ def _learn_in_turn(
                 if not in_time:
                     record.outcome = OUT_OF_TIME
                     break
-            record.forget_rows()
         except (MemoryError, ValueError) as error:
             _refuse(record, records, error)
             continue
+        finally:
+            record.forget_rows()
         if not record.outcome:
             record.log_loss = _log_loss(record, folds)
         elif not done:
@@ -460,6 +459,7 @@ def _learn_on_workers(
                 else:
                     record.logs.append(result.found)
         for place in places:
+            records[place].forget_rows()
             if not records[place].outcome:
                 records[place].log_loss = _log_loss(records[place], folds)
 
@@ -471,20 +471,17 @@ def _learn_on_workers(
 
 
 def _waves(records: Sequence[Record], *, sparing: bool) -> list[list[int]]:
-    """Return the places of all records in the order of learning, those together that are learned at the same time.
+    """Return the places of all records in their order, those together that are learned at the same time.
 
-    Those that take over choices of others come after these and, if members are spared, those that extend others.
+    A member that takes over a choice of another one comes in a later wave than that one and, if members are spared,
+    so does a member that extends others.
     """
-    waves, waiting = [], list(range(len(records)))
-    while waiting:
-        names = {records[place].member.name for place in waiting}
-        ready = [
-            place
-            for place in waiting
-            if records[place].member.like not in names and not (sparing and names & {*records[place].member.extends})
-        ]
-        waves.append(ready or waiting)
-        waiting = [place for place in waiting if place not in waves[-1]]
+    waves: list[list[int]] = [[]]
+    for place, record in enumerate(records):
+        names = {records[other].member.name for other in waves[-1]}
+        if record.member.like in names or (sparing and names & {*record.member.extends}):
+            waves.append([])
+        waves[-1].append(place)
     return waves
 
 

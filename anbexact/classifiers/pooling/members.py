@@ -101,7 +101,8 @@ def automatic_members(
     Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them,
     and TAN, too, where kernel logistic regression is not a member; and TAN, kDB and ANB as they are learned. With few
     rows, kDB and ANB have smooth shapes instead. From `ROWS_WITHOUT_ANB_REFITTED` rows on, ANB is not refitted, and
-    from `ROWS_FOR_FOUR_PARENTS` on, a kDB with four parents is. Another kDB has tables as trees. It extends naive
+    from `ROWS_FOR_FOUR_PARENTS` on, a kDB with four parents is. Below that number, kernel logistic regression comes
+    right after the smooth members. Another kDB has tables as trees. It extends naive
     Bayes: where that is far behind, interactions are so strong that refits predict better.
 
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
@@ -291,7 +292,7 @@ def _of_states(given: dict[str, Any], kinds: _Kinds) -> list[Member]:
     if kinds.tables or not kinds.smooth:
         members += [Member(name, network) for name, network in networks.items()]
     kernel = [Member(KERNEL, KernelClassifier(points=kinds.points, **given))] if kinds.kernel else []
-    if kinds.four_parents:  # they are sufficient more often, and are learned sooner
+    if kinds.four_parents:  # with so many rows, refits suffice more often than the kernel, and are learned sooner
         members += kernel
     else:
         members[1 + len(smooth) : 1 + len(smooth)] = kernel

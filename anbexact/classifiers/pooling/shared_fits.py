@@ -37,7 +37,8 @@ class SharedFits:
         if key not in self._networks:
             unfitted = clone(estimator)
             unfitted._to_be_fitted_again = True
-            self._networks[key] = _fitted_within(seconds, unfitted, self._rows)
+            self._networks[key] = fitted = _fitted_within(seconds, unfitted, self._rows)
+            del fitted._to_be_fitted_again
         return self._networks[key]
 
     def fitted_again(self, member: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:

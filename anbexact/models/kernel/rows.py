@@ -49,7 +49,7 @@ class DistinctRows:
         return DistinctRows(np.ascontiguousarray(self.codes[:, places]), self.weights[places])
 
     def places_of(self, some: DistinctRows) -> npt.NDArray[np.intp]:
-        """Return the places of some of the rows, (rows of these,), in ascending order."""
+        """Return the places of some of the rows, (rows of these,), in the order of these, which is ascending."""
         n_rows = len(self.weights)
         order = np.lexsort(np.concatenate([self.codes, some.codes], axis=1)[::-1])
         own = order < n_rows  # of two equal rows, the one of all rows comes first

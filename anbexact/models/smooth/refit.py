@@ -591,10 +591,10 @@ def _chosen(
 ) -> tuple[SmoothProblem, Smoothness, Floats]:
     """Return the problem on the grids that a rule chooses, the strengths, and shifts from which the fit can start.
 
-    ``smooth`` is the name of the rule, the strengths of similar rows, whose grids are taken over, or another refit of
-    the same rows, whose factor and centre are. With more than
-    `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre of ``"auto"``
-    are always chosen on the grids of the refit. ``kept`` are the features of pairs that have no finer grids.
+    ``smooth`` is the name of the rule; or the strengths of similar rows, whose grids are taken over; or another refit
+    of the same rows, whose factor and centre are taken over. With more than `FEW_UNKNOWNS` unknowns, the rule works
+    on coarser grids of interactions. The factor and the centre of ``"auto"`` are chosen on the grids of the refit.
+    ``kept`` are the features of pairs that have no finer grids.
     """
     if isinstance(smooth, Smoothness):
         problem, _ = on_grids(problem, smooth.grids)

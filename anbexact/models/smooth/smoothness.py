@@ -32,8 +32,8 @@ A shape of size 1 has a slope and a curvature of 1 to 100, so no shape is left a
 MOST_CHANGE = 3.0
 """Maximum change of the logarithm of a strength in one step."""
 SETTLED, NEARLY_SETTLED = 0.03, 0.2
-"""The climb ends when the logarithm of every strength changes by less than this: the second number for ``"auto"``,
-which then multiplies strengths by factors that are much coarser."""
+"""The climb ends when the logarithm of every strength changes by less than this: by the second number for ``"auto"``,
+which then multiplies strengths by factors that differ much more."""
 OWN = 1.0
 """Degrees of freedom of the prior that draws each feature's strength of curvature to the common strength."""
 OWN_SETTLED, OWN_ROUNDS = 0.1, 8
@@ -257,7 +257,8 @@ def by_similar_rows(
     assert similar.by_evidence is not None
     assert similar.tuning is not None
     start = {**START, **similar.by_evidence}
-    how: dict[str, Any] = {"enough": NEARLY_SETTLED, "deadline": deadline, "progress": progress}
+    enough = SETTLED if similar.rule == "evidence" else NEARLY_SETTLED
+    how: dict[str, Any] = {"enough": enough, "deadline": deadline, "progress": progress}
     chosen, shift = by_evidence(problem, start=start, rounds=rounds, **how)
     own, strengths = start["curvature"], dict(chosen.strengths)
     if isinstance(own, Mapping) and "curvature" in strengths:
@@ -384,7 +385,8 @@ def tuned_alike(
 ) -> tuple[Smoothness, Floats]:
     """Return the strengths of :func:`by_evidence_and_feature`, with the tuning of another refit of the same rows.
 
-    The climb on the evidence starts from the strengths that the evidence chose for that refit.
+    The climb on the evidence starts from the strengths that the evidence chose for that refit. Penalties on slopes
+    alone are taken over only where :func:`tuned` would try them.
     """
     other = same.smoothness
     assert other.by_evidence is not None
@@ -392,7 +394,12 @@ def tuned_alike(
     chosen, shift = by_evidence_and_feature(problem, start=start, deadline=deadline, progress=progress)
     if other.tuning is None or is_slow(problem) or not chosen.strengths or not chosen.complete:
         return chosen, shift
-    return retuned(chosen, other.tuning), shift
+    return retuned(chosen, other.tuning if is_quick(problem) else replace(other.tuning, slope=None)), shift
+
+
+def is_quick(problem: SmoothProblem) -> bool:
+    """Return whether there are few rows and fits are quick, so that penalties on slopes alone are tried."""
+    return bool(problem.weights.sum() <= FEW_ROWS and problem.pass_work <= LITTLE_WORK)
 
 
 def is_slow(problem: SmoothProblem) -> bool:
@@ -443,8 +450,7 @@ def tuned(
             break  # the likelihood falls towards weaker strengths
     assert best is not None
     best = _with_best_centre(folds, best, deadline)
-    quick = problem.weights.sum() <= FEW_ROWS and problem.pass_work <= LITTLE_WORK
-    if quick and "curvature" in chosen.strengths:
+    if is_quick(problem) and "curvature" in chosen.strengths:
         rough = _without_curvature(folds, best, deadline)
         if rough.surpasses(best):
             best = _with_best_centre(folds, rough, deadline) if rough.tuning.centre == CENTRE else rough
