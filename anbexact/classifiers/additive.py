@@ -181,12 +181,16 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         return TANClassifier()
 
     def _taken_over(self, like: DiscreteClassifier | None) -> dict[str, Any]:
-        if not (isinstance(like, AdditiveClassifier) and self.smooth == like.smooth == "auto"):
-            return {}
-        refitted = like.logit_.refitted
-        if not isinstance(refitted, SmoothRefit) or not refitted.smoothness.complete:
-            return {}
-        return {"smooth": SameRows(refitted.smoothness)} if refitted.smoothness.by_evidence is not None else {}
+        same = None if like is None or self.smooth != "auto" else like._tuned
+        return {} if same is None else {"smooth": same}
+
+    @property
+    def _tuned(self) -> SameRows | None:
+        refitted = self.logit_.refitted
+        if self.smooth != "auto" or not isinstance(refitted, SmoothRefit):
+            return None
+        chosen = refitted.smoothness
+        return SameRows(chosen) if chosen.complete and chosen.by_evidence is not None else None
 
     def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, **rows: Any) -> LogitModel:
         return smoothed_model(

@@ -31,6 +31,7 @@ from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary
 if TYPE_CHECKING:
     from anbexact.classifiers.table_classifier import TableClassifier
     from anbexact.models.model import Model
+    from anbexact.models.smooth.smoothness import SameRows
 
 
 class FitRows(NamedTuple):
@@ -144,6 +145,11 @@ class DiscreteClassifier(
             As for :meth:`_fitted_after`.
         """
         return learned(self, seconds)
+
+    @property
+    def _tuned(self) -> SameRows | None:
+        """The tuning that smooth shapes of the same rows may take over; None if there is none."""
+        return None
 
     _to_be_fitted_again: bool = False
     """Whether :meth:`_fitted_again` will be called for parts of the rows: the fit may keep what these fits share."""
