@@ -4,6 +4,7 @@ import gc
 import pickle
 import warnings
 import weakref
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -33,7 +34,7 @@ from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, fit_weights
 from anbexact.models.smooth import refit as smooth_refits
-from anbexact.models.smooth.smoothness import AGAIN
+from anbexact.models.smooth.smoothness import AGAIN, Tuning
 from anbexact.tables.folds import frame_folds
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.labels import read_target
@@ -511,7 +512,10 @@ class TestFit:
         fits = SharedFits(X, y, np.ones(len(y)))
         network = NaiveBayesClassifier()
         by_rule = {rule: fits.fitted(AdditiveClassifier(network, smooth=rule)) for rule in ("auto", "evidence")}
-        for like in (by_rule["evidence"], fits.fitted(network), None):
+        cut_off = fits.fitted(AdditiveClassifier(network))
+        chosen = replace(cut_off.logit_.refitted.smoothness, complete=False, tuning=Tuning(3.0))
+        object.__setattr__(cut_off.logit_.refitted, "smoothness", chosen)
+        for like in (by_rule["evidence"], cut_off, fits.fitted(network), None):
             found = fits.fitted(AdditiveClassifier(network), like=like)
             np.testing.assert_array_equal(found.predict_proba(X), by_rule["auto"].predict_proba(X))
         other = fits.fitted(AdditiveClassifier(network, smooth="evidence"), like=by_rule["auto"])

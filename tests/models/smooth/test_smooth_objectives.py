@@ -284,6 +284,10 @@ def test_another_refit_of_the_same_rows_tells_the_tuning(monkeypatch):
         assert own == pytest.approx(usual.by_evidence[kind], rel=0.2), kind
     near, _ = tuned_alike(problem, SameRows(replace(usual, tuning=tuning)))
     assert near.rounds < usual.rounds
+    flat = SameRows(replace(usual, tuning=Tuning(0.3, 0.1, 0.5)))
+    assert tuned_alike(problem, flat)[0].strengths["curvature"] == 0
+    monkeypatch.setattr("anbexact.models.smooth.smoothness.LITTLE_WORK", 0)  # slopes alone would not be tried then
+    assert tuned_alike(problem, flat)[0].tuning == Tuning(0.3, None, 0.5)
     monkeypatch.setattr("anbexact.models.smooth.smoothness.is_slow", lambda _: True)
     slow, _ = tuned_alike(problem, SameRows(given))
     assert slow.tuning == Tuning()
