@@ -202,11 +202,11 @@ class KernelClassifier(KernelParameters, TableClassifier):
     def _independent_of_classes(self) -> bool:
         """Whether states and correlations would (nearly) be the same if the classes of some rows were not known."""
         assert self._fit is not None
-        uncut = _is_auto(self.discretizer) or not self.model_.cut_points
+        cut_alike = _is_auto(self.discretizer) or not self.model_.cut_points
         enough = max(ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE * len(self.vocabulary_.features))
         many = len(self._fit.rows.weights) >= enough and self.relevance_ != LEARNED
-        grouped = self.class_weight == "balanced" or self.vocabulary_.groups
-        return uncut and not grouped and (many or self.relevance_ == 0)
+        by_class = self.class_weight == "balanced" or bool(self.vocabulary_.groups)
+        return cut_alike and not by_class and (many or self.relevance_ == 0)
 
     def _forget_rows(self) -> None:
         self._fit = None

@@ -20,6 +20,9 @@ FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 30}
 """Fewest iterations before the coordinates change; and, by the number of bytes of an entry of the basis, a number of
 classes: an iteration takes about as long as (classes + this number) × rows × basis multiplications, or less with few
 classes, and a change of coordinates as rows × basis²."""
+LONGER_WITH_ROOT = 4
+"""How many times as many iterations come before the first change if coordinates are given, which are often good
+enough."""
 LIMIT_REACHED = 1
 """The status that scipy's L-BFGS gives where the limit of iterations ended a fit."""
 CACHED, AT_ONCE = 1 << 22, 1 << 25
@@ -175,7 +178,8 @@ def mode(
     than a ``share`` of its value. If that takes longer than a change of coordinates, it begins anew where it is, in
     coordinates in which the mean curvature there is the identity (preconditioning). The coordinates change again
     after the same number of iterations, then after twice and four times that number, and so on, as long as there is
-    time. With a ``root``, that of a similar objective near its minimum, it begins in the coordinates that this gives.
+    time. With a ``root``, that of a similar objective near its minimum, it begins in the coordinates that this gives,
+    which change only after `LONGER_WITH_ROOT` times as many iterations.
     """
     before = inf
 
@@ -188,7 +192,8 @@ def mode(
 
     own = np.zeros(objective.shape) if start is None else objective.coordinates(start)
     more = MORE_CLASSES[objective.precision.itemsize]
-    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.n_classes + more)) * (1 if root is None else 4)
+    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.n_classes + more))
+    most *= 1 if root is None else LONGER_WITH_ROOT
     while True:
         options: Any = {"maxiter": most, "maxfun": 10 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
         first = own if root is None else root.T @ own
