@@ -21,7 +21,7 @@ kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py tab
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help anchors demo install test test-full test-real fuzz break soak coverage lint style types docs-examples docs docs-check wheel sbom bench bench-record bench-smoke keep-files papers papers-quick clean distclean
+.PHONY: help anchors demo install test test-full test-real install-real fuzz break soak coverage lint style types docs-examples docs docs-check wheel sbom bench bench-record bench-smoke keep-files papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases
 
 test-real: $(VENV)/installed-dev  ## install and start Spark, PostgreSQL, Chromium and the like, and run the tests that need them
 	tools/test-real.sh $(ARGS)
+
+install-real: $(VENV)/installed-dev  ## install these parts, and run nothing
+	tools/test-real.sh --install
 
 fuzz: $(VENV)/installed-dev  ## draw 100,000 files, tables and command lines, and say how each ended (five minutes)
 	@rm -rf build/fuzz

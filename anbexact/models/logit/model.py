@@ -43,7 +43,6 @@ from anbexact.models.logit.model_text import model_text
 from anbexact.models.logit.network import posterior_tables
 from anbexact.models.logit.potentials import Potentials, network_potentials
 from anbexact.models.logit.predictions import LogitPosterior, Origin
-from anbexact.models.logit.prior_precision import Strength
 from anbexact.models.logit.refit import Refit, check_l2, refit
 from anbexact.models.logit.relearning import relearner
 from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_design
@@ -243,7 +242,7 @@ class LogitModel(LogitPosterior, Displayed):
         y: Any,
         sample_weight: Any = None,
         *,
-        l2: float | str | Strength = "auto",
+        l2: float | str = "auto",
         smooth: str | float | Mapping[str, Any] | None = None,
         interactions: str = "families",
         ordered: Collection[Hashable] = (),

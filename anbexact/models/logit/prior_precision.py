@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -75,7 +74,6 @@ def choose_strength(
     design: Design,
     centre: Callable[[Floats], Potentials],
     *,
-    near: Strength | None = None,
     threads: int = 1,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
@@ -84,9 +82,7 @@ def choose_strength(
 
     There are 5 folds, or 3 from a total weight of 10,000 on. Precisions of 1000, 100, 10 and 1 are tried, then 0.1,
     0.01 and 0.001 until one is worse than the one before; each fit starts where the last one ended. The choice is the
-    top of the parabola, in ln l2, through the best precision and its neighbours. For rows similar to others for which
-    a precision was chosen, only the one that was best there is tried, and from it on stronger and weaker ones, each
-    way until one is worse than the one before.
+    top of the parabola, in ln l2, through the best precision and its neighbours.
 
     Parameters
     ----------
@@ -97,8 +93,6 @@ def choose_strength(
         probabilities, and returns the centre of the prior. It
         depends on them because a network learned from the rows that it is to predict would make the prior look better
         than it is.
-    near : Strength, optional
-        The choice for similar rows.
     deadline, progress
         See :class:`~anbexact.models.logit.fit.Stop`. After the deadline, the best precision so far is returned, or
         1000 if none was tried by then.
@@ -120,8 +114,7 @@ def choose_strength(
     start = np.zeros((design.n_cells, design.n_classes))
     complete = True
     at_once = threads if design.cells.size * design.n_classes > LITTLE_WORK else 1
-    order = _outwards(near, tried) if near is not None and near.tried else _downwards(tried)
-    for l2 in order:
+    for l2 in _downwards(tried):
         if progress is not None:
             progress("strength of the prior", len(tried) / len(STRENGTHS))
         value = sum(_refit_all(folds, l2, deadline, threads, at_once))
@@ -143,17 +136,6 @@ def _downwards(tried: Mapping[float, float]) -> Iterator[float]:
         yield l2
         if place >= ALWAYS and tried[l2] < tried[STRENGTHS[place - 1]]:
             return
-
-
-def _outwards(near: Strength, tried: Mapping[float, float]) -> Iterator[float]:
-    """Yield the best precision for similar rows, then stronger and weaker ones, each way until one is worse."""
-    first = STRENGTHS.index(max(near.tried, key=lambda pair: pair[1])[0])
-    yield STRENGTHS[first]
-    for way in (STRENGTHS[first::-1], STRENGTHS[first:]):
-        for before, l2 in pairwise(way):
-            yield l2
-            if tried[l2] < tried[before]:
-                break
 
 
 class _Fold:

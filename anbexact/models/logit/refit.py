@@ -106,12 +106,8 @@ class Refit(ByFields):
         return Shifts(base, design.weights, design.cells.astype(np.int64), spreads, np.eye(design.n_classes))
 
     def chosen(self) -> dict[str, Any]:
-        """Return what the refit chose from its rows, as parameters with which similar rows are refitted more quickly.
-
-        This is the choice of the prior, from which the choice for those rows starts. The prior is chosen again: if
-        the rows that judge a refit had chosen it, it would seem to predict too well.
-        """
-        return {} if self.strength is None else {"l2": self.strength}
+        """Return what the refit chose from its rows, as parameters with which similar rows are refitted alike."""
+        return {} if self.strength is None else {"l2": self.l2}
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
         """Return the refit, with the order and the labels of its rows if l2 is 0: statsmodels' results need them."""
@@ -203,7 +199,7 @@ def refit(
     tables: Tables,
     *,
     relearn: Callable[[DiscreteTable], Tables] | None = None,
-    l2: float | str | Strength = "auto",
+    l2: float | str = "auto",
     effort: Effort | None = None,
     by: RowTargets | None = None,
 ) -> Refit:
@@ -223,8 +219,7 @@ def refit(
         Takes a table of some rows and returns the network's tables, learned again from these; needed with
         ``l2="auto"`` if ``tables`` were learned from the rows of ``table``.
     l2 : float or "auto", default "auto"
-        Precision of the prior; 0 for no prior, ``"auto"`` for the choice of :func:`.choose_strength`. The choice for
-        similar rows, such as those of which these are a part, shortens this choice.
+        Precision of the prior; 0 for no prior, ``"auto"`` for the choice of :func:`.choose_strength`.
     effort : Effort, optional
         Limits of the fit.
     by : RowTargets, optional
@@ -250,11 +245,10 @@ def refit(
 
     strength, start = None, None
     with one_blas_thread():
-        if isinstance(l2, str | Strength):
+        if isinstance(l2, str):
             strength, start = choose_strength(
                 design,
                 learned,
-                near=None if isinstance(l2, str) else l2,
                 threads=effort.threads,
                 deadline=Deadline(effort.time_limit and effort.time_limit / 2),
                 progress=effort.progress,
@@ -268,9 +262,9 @@ def refit(
     return Refit(moved, l2, strength, found, replace(design, folding=None), deadline.elapsed)
 
 
-def check_l2(l2: Any) -> float | str | Strength:
-    """Refuse a value that is not a precision of a prior; the choice for similar rows is returned as it is."""
-    if isinstance(l2, Strength) or (isinstance(l2, str) and l2 == "auto"):
+def check_l2(l2: Any) -> float | str:
+    """Refuse a value that is not a precision of a prior."""
+    if isinstance(l2, str) and l2 == "auto":
         return l2
     if isinstance(l2, bool | str) or not isinstance(l2, Real) or not 0 <= float(l2) < float("inf"):
         raise ValueError(f"l2 must be 'auto' or a finite number, 0 or more, not {l2!r}")

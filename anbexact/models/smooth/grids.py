@@ -17,7 +17,7 @@ from anbexact.models.smooth.smoothness import (
     SmoothFolds,
     Smoothness,
     Tried,
-    by_similar_rows,
+    by_evidence_again,
     is_slow,
 )
 from anbexact.models.smooth.terms import Axis, Grid, SmoothTerm, grouped_axis
@@ -236,7 +236,7 @@ def _with_bending(
     """Return strengths with one for the second differences of some pairs, chosen by the evidence on their grids."""
     bent, _ = on_grids(problem, [grid._replace(parts=1) for grid in grids])
     small, _ = quick(bent)
-    strengths, _ = by_similar_rows(small, chosen, rounds=ROUNDS, deadline=deadline)
+    strengths = by_evidence_again(small, chosen, rounds=ROUNDS, deadline=deadline)
     return replace(strengths, rule=chosen.rule, rounds=chosen.rounds + strengths.rounds)
 
 

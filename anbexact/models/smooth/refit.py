@@ -42,11 +42,11 @@ from anbexact.models.smooth.smoothness import (
     by_cross_validation,
     by_evidence,
     by_evidence_and_feature,
-    by_similar_rows,
     drawn,
     effective_degrees,
     is_slow,
     naive_bayes,
+    of_similar_rows,
     tuned,
     tuned_alike,
 )
@@ -115,7 +115,7 @@ class SmoothRefit(Refit):
         return super().in_time and self.smoothness.complete
 
     def chosen(self) -> dict[str, Any]:
-        """Return the strengths, as the parameter with which :func:`smooth_refit` refits similar rows."""
+        """Return the strengths, as the parameter with which :func:`smooth_refit` refits similar rows with them."""
         return {"smooth": self.smoothness} if self.smoothness.by_evidence is not None else {}
 
     def as_shifts(self, structure: Structure) -> Shifts:
@@ -382,9 +382,9 @@ def smooth_refit(
         The network; the part of its potentials that does not affect the class posterior is kept.
     smooth : {"auto", "evidence", "cv"} or mapping
         The rule that chooses strengths, or the strengths themselves, by kind, or by kind and feature; ``"centre"`` is
-        the share of the log odds of naive Bayes to which shapes are shrunk. The strengths of a refit of similar rows,
-        such as those of which these are a part, shorten the choice, and so does another refit of the same rows; see
-        :func:`~anbexact.models.smooth.smoothness.by_similar_rows` and
+        the share of the log odds of naive Bayes to which shapes are shrunk. What a refit of similar rows chose, such
+        as those of which these are a part, is taken over; another refit of the same rows shortens the choice. See
+        :func:`~anbexact.models.smooth.smoothness.of_similar_rows` and
         :func:`~anbexact.models.smooth.smoothness.tuned_alike`.
     interactions : {"families", "more", "pairs", "none"}
         See :data:`~anbexact.models.smooth.terms.INTERACTIONS`. With ``"more"``, the refit is repeated with the pairs
@@ -476,7 +476,10 @@ def _refit(
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores)
     with one_blas_thread():
         start = None
-        if isinstance(smooth, str | Smoothness | SameRows):
+        if isinstance(smooth, Smoothness):
+            problem, _ = on_grids(problem, smooth.grids)
+            smoothness = of_similar_rows(problem, smooth)
+        elif isinstance(smooth, str | SameRows):
             limit = Deadline(time_limit and time_limit / 2)
             constrained = {demand.feature for demand in asked.demands}
             problem, smoothness, start = _chosen(problem, smooth, constrained, deadline=limit, progress=progress)
@@ -587,27 +590,17 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
 
 
 def _chosen(
-    problem: SmoothProblem, smooth: str | Smoothness | SameRows, kept: Collection[Hashable], **how: Any
+    problem: SmoothProblem, smooth: str | SameRows, kept: Collection[Hashable], **how: Any
 ) -> tuple[SmoothProblem, Smoothness, Floats]:
     """Return the problem on the grids that a rule chooses, the strengths, and shifts from which the fit can start.
 
-    ``smooth`` is the name of the rule; or the strengths of similar rows, whose grids are taken over; or another refit
-    of the same rows, whose factor and centre are taken over. With more than `FEW_UNKNOWNS` unknowns, the rule works
-    on coarser grids of interactions. The factor and the centre of ``"auto"`` are chosen on the grids of the refit.
-    ``kept`` are the features of pairs that have no finer grids.
+    ``smooth`` is the name of the rule; or another refit of the same rows, whose factor and centre are taken over.
+    With more than `FEW_UNKNOWNS` unknowns, the rule works on coarser grids of interactions. The factor and the centre
+    of ``"auto"`` are chosen on the grids of the refit. ``kept`` are the features of pairs that have no finer grids.
     """
-    if isinstance(smooth, Smoothness):
-        problem, _ = on_grids(problem, smooth.grids)
     small, of_small = quick(problem)
-    if isinstance(smooth, str):
-        smoothness, shift = RULES[smooth](small, **how)
-    elif isinstance(smooth, Smoothness):
-        smoothness, shift = by_similar_rows(small, smooth, **how)
-    else:
-        smoothness, shift = tuned_alike(small, smooth, **how)
+    smoothness, shift = RULES[smooth](small, **how) if isinstance(smooth, str) else tuned_alike(small, smooth, **how)
     shift = shift[of_small]
-    if isinstance(smooth, Smoothness):
-        return problem, replace(smoothness, grids=smooth.grids), shift
     if isinstance(smooth, SameRows) or smooth == "auto":
         if isinstance(smooth, str):
             smoothness = tuned(problem, smoothness, shift, **how)

@@ -44,8 +44,6 @@ ROUNDS = 30
 """Maximum number of rounds of the climb, each a fit and a step."""
 PRECISION = 1e-4
 """Squared Newton decrement, in nats per unit of weight, at which fits for the choice of strengths end."""
-AGAIN = 3
-"""Maximum number of rounds of a climb that starts from the strengths of similar rows."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
 """Factors of the strengths that the evidence chooses, of which the one that predicts left-out rows best is used.
 
@@ -232,44 +230,47 @@ def _common(strength: Strength) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(list(strength.values()), WEAKEST)))))
 
 
-def by_similar_rows(
-    problem: SmoothProblem,
-    similar: Smoothness,
-    *,
-    rounds: int = AGAIN,
-    deadline: Deadline | None = None,
-    progress: Progress | None = None,
-) -> tuple[Smoothness, Floats]:
-    """Return strengths for rows similar to those for which others were chosen, and shifts from which a fit can start.
+def by_evidence_again(
+    problem: SmoothProblem, chosen: Smoothness, *, rounds: int, deadline: Deadline | None = None
+) -> Smoothness:
+    """Return strengths for further terms or other grids of the same rows.
 
-    The climb on the evidence starts from the strengths that the evidence chose for the other rows and ends after
-    ``rounds`` rounds. The strengths of curvature of the features keep their ratios, and the tuning stays as it was.
+    The climb on the evidence starts from the strengths that it chose before. The strengths of curvature of the
+    features keep their ratios, and the tuning stays as it was.
+    """
+    assert chosen.by_evidence is not None
+    assert chosen.tuning is not None
+    start = {**START, **chosen.by_evidence}
+    enough = SETTLED if chosen.rule == "evidence" else NEARLY_SETTLED
+    found, _ = by_evidence(problem, start=start, rounds=rounds, enough=enough, deadline=deadline)
+    strengths = dict(found.strengths)
+    if "curvature" in strengths:
+        strengths["curvature"] = _for_features(problem, start["curvature"], strengths["curvature"])
+    return replace(retuned(replace(found, strengths=strengths), chosen.tuning), by_evidence=strengths)
 
-    Parameters
-    ----------
-    problem : SmoothProblem
-    similar : Smoothness
-        The strengths for the other rows, chosen by the evidence.
-    rounds : int
-        Maximum number of rounds.
-    deadline, progress : optional
+
+def of_similar_rows(problem: SmoothProblem, similar: Smoothness) -> Smoothness:
+    """Return the strengths that were chosen for rows similar to those of a problem, with one for each of its terms.
+
+    Kinds of penalties that those rows did not have get the strengths at which climbs on the evidence start, and
+    features without a curvature there get the common strength of curvature.
     """
     assert similar.by_evidence is not None
     assert similar.tuning is not None
-    start = {**START, **similar.by_evidence}
-    enough = SETTLED if similar.rule == "evidence" else NEARLY_SETTLED
-    how: dict[str, Any] = {"enough": enough, "deadline": deadline, "progress": progress}
-    chosen, shift = by_evidence(problem, start=start, rounds=rounds, **how)
-    own, strengths = start["curvature"], dict(chosen.strengths)
-    if isinstance(own, Mapping) and "curvature" in strengths:
-        times = strengths["curvature"] / _common(own)
-        curved = [term.features[0] for term in problem.terms if "curvature" in term.kinds]
-        strengths["curvature"] = {name: times * own.get(name, _common(own)) for name in curved}
-    tuning = similar.tuning
-    smoothness = replace(
-        chosen, strengths=tuning.strengths(strengths), centre=tuning.centre, by_evidence=strengths, tuning=tuning
-    )
-    return smoothness, shift
+    known = {**START, **similar.by_evidence}
+    strengths = {kind: known[kind] for kind in kinds_of(problem.terms)}
+    if "curvature" in strengths:
+        strengths["curvature"] = _for_features(problem, known["curvature"], _common(known["curvature"]))
+    return retuned(replace(similar, strengths=strengths, by_evidence=strengths), similar.tuning)
+
+
+def _for_features(problem: SmoothProblem, known: Strength, common: float) -> Strength:
+    """Return strengths of curvature around a common one, in the ratios of known ones if these differ by feature."""
+    if not isinstance(known, Mapping):
+        return common
+    curved = [term.features[0] for term in problem.terms if "curvature" in term.kinds]
+    usual = _common(known)
+    return {name: common / usual * known.get(name, usual) for name in curved}
 
 
 def by_feature(

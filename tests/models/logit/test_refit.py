@@ -536,24 +536,6 @@ class TestStrength:
         model = fit(problem, TANClassifier()).to_logit().refit(X, y, problem.weights)
         self.check_choice(model.refitted.strength)
 
-    @pytest.mark.parametrize("seed", range(3))
-    def test_of_similar_rows_goes_outwards_from_their_choice(self, seed, monkeypatch):
-        monkeypatch.setattr(strengths, "PRECISION", 1e-8)
-        problem = random_problem(seed, 4, n_rows=150, max_arity=3)
-        X, y = problem.frame()
-        model, part = fit(problem, TANClassifier()).to_logit(), np.arange(len(y)) % 3 > 0
-        whole, alone = model.refit(X, y).refitted.strength, model.refit(X[part], y[part]).refitted.strength
-        again = model.refit(X[part], y[part], l2=whole).refitted.strength
-        tried, places = dict(again.tried), [strengths.STRENGTHS.index(l2) for l2, _ in again.tried]
-        first = strengths.STRENGTHS.index(max(whole.tried, key=lambda pair: pair[1])[0])
-        assert places == list(range(places[0], places[-1] + 1))
-        assert max(places[0] - 1, 0) <= first <= places[-1]
-        for end, before in ((0, 1), (-1, -2)):
-            at_edge = places[end] in (0, len(strengths.STRENGTHS) - 1)
-            assert at_edge or again.tried[end][1] < again.tried[before][1]
-        for l2, value in alone.tried:
-            assert l2 not in tried or tried[l2] == pytest.approx(value, rel=1e-5)
-
     def test_of_other_rows_does_not_relearn(self, monkeypatch):
         monkeypatch.setattr(strengths, "PRECISION", 1e-8)
         problem = random_problem(4, 3, n_rows=40, max_arity=2, unseen=False)
