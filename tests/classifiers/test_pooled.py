@@ -468,6 +468,7 @@ class TestFit:
         assert after.strengths == after.tuning.strengths(after.by_evidence)
         assert set(before.by_evidence["curvature"]) == set(X)
         assert after.by_evidence == before.by_evidence
+        assert after.rounds == 0
         assert again.get_params(deep=False)["smooth"] == "auto"
         exact = AdditiveClassifier(NaiveBayesClassifier(), smooth=after.settings).fit(X[part], y[part])
         assert exact.logit_.refitted.fit.converged

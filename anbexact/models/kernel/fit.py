@@ -51,7 +51,7 @@ ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 ENOUGH = 1e-4
 """Relative decrease of the objective in an iteration at which a fit in the folds of the search ends: further
 iterations would hardly change which setting is best."""
-CLEARLY_WORSE, ROWS_TO_RACE = 2.0, 100
+BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
 ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (350, 1_000), 3
@@ -186,7 +186,8 @@ def choose_kernel(
     be learned, it begins anew there with learned ones, and only the rate and the precision change; the better of both
     ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and
     predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further
-    fold; nor is there for a neighbour that is clearly worse than the best setting in the folds so far.
+    fold; nor is there for a neighbour that is worse than the best setting, by more than `BEHIND` standard errors, in
+    the folds so far.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def choose_kernel(
         if place not in tried:
             tried[place] = []
             for fold in folds:
-                if rival is not None and _clearly_worse(tried[place], tried[rival]):
+                if rival is not None and _is_behind(tried[place], tried[rival]):
                     break
                 tried[place].append(fold.losses(at(place), deadline))
             if progress is not None:
@@ -253,12 +254,12 @@ def choose_kernel(
     return KernelChoice(at(place), loss_at(place), of_frequencies)
 
 
-def _clearly_worse(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:
-    """Whether the losses of rows in some folds are higher than those of the best setting by more than chance."""
+def _is_behind(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:
+    """Whether losses of rows in some folds are higher than those of the best setting by `BEHIND` standard errors."""
     if sum(map(len, losses)) < ROWS_TO_RACE:
         return False
     differences = np.concatenate(losses) - np.concatenate(of_best[: len(losses)])
-    return bool(differences.sum() > CLEARLY_WORSE * np.linalg.norm(differences))
+    return bool(differences.sum() > BEHIND * np.linalg.norm(differences))
 
 
 def _for_relevance(rows: DistinctRows) -> DistinctRows:

@@ -160,6 +160,22 @@ class SameRows:
     smoothness: Smoothness
 
 
+@dataclass(frozen=True, eq=False)
+class SimilarRows:
+    """A refit of rows similar to those of another one, which takes over all that it chose.
+
+    Attributes
+    ----------
+    smoothness : Smoothness
+        Its strengths, chosen by the evidence.
+    shift : (cells, classes) array
+        Its shifts, from which the other fit starts if it has the same number of cells.
+    """
+
+    smoothness: Smoothness
+    shift: Floats
+
+
 def by_evidence(
     problem: SmoothProblem,
     *,
@@ -261,7 +277,8 @@ def of_similar_rows(problem: SmoothProblem, similar: Smoothness) -> Smoothness:
     strengths = {kind: known[kind] for kind in kinds_of(problem.terms)}
     if "curvature" in strengths:
         strengths["curvature"] = _for_features(problem, known["curvature"], _common(known["curvature"]))
-    return retuned(replace(similar, strengths=strengths, by_evidence=strengths), similar.tuning)
+    taken = replace(similar, strengths=strengths, by_evidence=strengths, rounds=0, complete=True)
+    return retuned(taken, similar.tuning)
 
 
 def _for_features(problem: SmoothProblem, known: Strength, common: float) -> Strength:

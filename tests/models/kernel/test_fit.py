@@ -339,8 +339,8 @@ class TestRows:
 def losses(table, values, n_folds):
     """The log loss in some of three folds by the places of the values, and that of the class frequencies.
 
-    The loss of a setting that is clearly worse than a rival in the first folds is infinite: worse by more than twice
-    the root of the sum of squared differences, one for each distinct row.
+    The loss of a setting that is worse than a rival in the first folds by more than a standard error is infinite. The
+    standard error is the root of the sum of squared differences, one for each distinct row.
     """
     folds, learned = [], []
     for pair in split_table(table, 3)[:n_folds]:
@@ -370,7 +370,7 @@ def losses(table, values, n_folds):
             pairs = []
             for of_fold, of_rival in list(zip(of_rows(place), of_rows(rival), strict=True))[:-1]:
                 pairs += [own - other for own, other in zip(of_fold, of_rival, strict=True)]
-                if sum(pairs) > 2 * sqrt(sum(own**2 for own in pairs)):
+                if sum(pairs) > sqrt(sum(own**2 for own in pairs)):
                     return inf
         return sum(map(sum, of_rows(place))) / total
 
@@ -524,10 +524,10 @@ class TestChoice:
         assert some == again
         assert some.log_loss != pytest.approx(every.log_loss)
 
-    @pytest.mark.parametrize(("clearly", "rows", "fewest"), [(2.0, 8, 1), (2.0, 9, 2), (2.0, 25, 3), (inf, 8, 3)])
-    def test_settings_that_are_clearly_worse_are_not_tried_in_all_folds(self, clearly, rows, fewest, monkeypatch):
+    @pytest.mark.parametrize(("behind", "rows", "fewest"), [(2.0, 8, 1), (2.0, 9, 2), (2.0, 25, 3), (inf, 8, 3)])
+    def test_settings_that_are_behind_are_not_tried_in_all_folds(self, behind, rows, fewest, monkeypatch):
         """A fold of eight equal differences tells, since 8 / √8 is above 2; three of one difference each do not."""
-        monkeypatch.setattr(fit_module, "CLEARLY_WORSE", clearly)
+        monkeypatch.setattr(fit_module, "BEHIND", behind)
         monkeypatch.setattr(fit_module, "ROWS_TO_RACE", rows)
         tried = []
 

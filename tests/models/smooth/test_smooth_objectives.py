@@ -428,18 +428,18 @@ def test_the_default_rule_takes_what_predicts_left_out_rows(seed):
 
 
 def test_similar_rows_tell_the_strengths_of_all_terms():
-    """Kinds that they lack have the strengths from which climbs start; features that they lack, the mean of others."""
+    """Kinds that they lack have the strengths at which climbs start; features that they lack, the mean of others."""
     problem = problem_of(GRAPHS["a pair in order"])
     usual, _ = by_evidence_and_feature(problem_of(ONLY_MAINS))
     assert "interaction" not in usual.strengths
     known = {**usual.by_evidence, "curvature": {"b": 0.04, "of another table": 0.01}}
     tuning = Tuning(0.3, None, 0.5)
-    found = of_similar_rows(problem, replace(usual, by_evidence=known, tuning=tuning))
+    found = of_similar_rows(problem, replace(usual, by_evidence=known, tuning=tuning, complete=False))
     assert set(found.by_evidence) == set(kinds_of(problem.terms))
     assert found.by_evidence["interaction"] == START["interaction"]
     assert found.by_evidence["slope"] == usual.by_evidence["slope"]
     assert found.by_evidence["curvature"] == {"a": pytest.approx(0.02), "b": 0.04}
     assert found.strengths == tuning.strengths(found.by_evidence)
-    assert (found.tuning, found.centre, found.complete) == (tuning, 0.5, True)
+    assert (found.tuning, found.centre, found.rounds, found.complete) == (tuning, 0.5, 0, True)
     common = of_similar_rows(problem, replace(usual, by_evidence={"curvature": 0.03}, tuning=tuning))
     assert common.by_evidence["curvature"] == 0.03
