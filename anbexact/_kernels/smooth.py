@@ -45,8 +45,6 @@ CONVERGED, UNFINISHED, STUCK = 0, 1, 2
 """Statuses of :func:`climb`."""
 LEAST = 0.1
 """Information up to which a mode is taken by itself in a factor: its precision is then close to 1 in any case."""
-MOST_KEPT = 1_000
-"""Maximum number of modes of a class that are taken together in a factor."""
 FEWEST_PRODUCTS = 15
 """Number of products with the Hessian for one step from which a new factor may pay.
 
@@ -234,8 +232,8 @@ def _precision(columns, curvature, layout, bases, scale, kept):
 
 
 @inner
-def _factor(rows, prior, probability):
-    """Return the factor for some class probabilities, (M, s)."""
+def _factor(rows, prior, probability, most_kept):
+    """Return the factor for some class probabilities, (M, s), with at most ``most_kept`` kept modes of a class."""
     cells, columns, totals, _, _, classes, scores = rows
     layout, bases, turned, scale = prior
     in_order = len(scores) > 0
@@ -260,8 +258,8 @@ def _factor(rows, prior, probability):
     size, cost = 0, 0.0
     for c in range(n_different):
         own = np.flatnonzero(information[:, c] > LEAST)
-        if len(own) > MOST_KEPT:
-            bound = np.sort(information[:, c])[-MOST_KEPT - 1]
+        if len(own) > most_kept:
+            bound = np.sort(information[:, c])[-most_kept - 1]
             own = np.flatnonzero(information[:, c] > bound)
         kept[ends[c] : ends[c] + len(own)] = own
         ends[c + 1] = ends[c] + len(own)
@@ -453,12 +451,12 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
 
 
 @kernel
-def climb(rows, prior, modes, factor, precision, most, before, outdated):
+def climb(rows, prior, modes, factor, most_kept, precision, most, before, outdated):
     """Maximise the penalised log likelihood from ``modes`` (K, s), which are overwritten with the end of the climb.
 
-    ``factor`` is computed here if it has no entries or is ``outdated``. ``precision`` is the squared Newton decrement
-    per unit of weight at which the climb ends, and ``most`` the maximum number of steps. ``before`` is the decrement
-    of the last step of the previous call, or infinity.
+    ``factor`` is computed here if it has no entries or is ``outdated``, with at most ``most_kept`` kept modes of a
+    class. ``precision`` is the squared Newton decrement per unit of weight at which the climb ends, and ``most`` the
+    maximum number of steps. ``before`` is the decrement of the last step of the previous call, or infinity.
 
     Return
 
@@ -478,7 +476,7 @@ def climb(rows, prior, modes, factor, precision, most, before, outdated):
     outdated = outdated or len(factor[0]) == 0
     while status == UNFINISHED and steps < most:
         if outdated:
-            factor = _factor(rows, prior, probability)
+            factor = _factor(rows, prior, probability, most_kept)
             a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
         end = max(precision * weight, NEGLIGIBLE * abs(value))
         step, products = _step(rows, prior, probability, ascent, factor, weight, SURPLUS * precision * weight, spare)

@@ -32,6 +32,9 @@ from anbexact.tables.folds import Folding, Part, parts_of
 
 RIDGE = 1e-3
 """Default precision of the Gaussian prior of every shift, without which constants of terms are not identified."""
+MOST_KEPT, FEW_KEPT = 1_000, 20
+"""Maximum number of modes of a class that a factor takes together; and, if it only speeds up a fit, number up to
+which these may be more than half of the rows: few rows determine few modes, and many modes make iterations slow."""
 PRECISION = 1e-20
 """Squared Newton decrement, in nats per unit of weight, at which a fit ends."""
 MAX_ITER = 100
@@ -178,6 +181,7 @@ def smooth_fit(
     *,
     start: Floats | None = None,
     near: Factor | None = None,
+    variances: bool = False,
     precision: float = PRECISION,
     max_iter: int = MAX_ITER,
     deadline: Deadline | None = None,
@@ -201,6 +205,9 @@ def smooth_fit(
     near : Factor, optional
         The factor of a fit to other rows with the same terms and strengths; it is used until computing a new one is
         quicker.
+    variances : bool, default False
+        Whether the factor is needed for the variances of modes (:meth:`.Factor.gained`). If not, it is coarser where
+        there are few rows, which is quicker.
     precision : float
         Squared Newton decrement per unit of weight at which the fit ends.
     max_iter : int, default 100
@@ -218,6 +225,7 @@ def smooth_fit(
     if start is not None:
         values[:, :s] = modes.of_shifts(problem.within(start))
     arrays = near.arrays if near else NO_FACTOR
+    most_kept = MOST_KEPT if variances else min(MOST_KEPT, max(FEW_KEPT, len(problem.weights) // 2))
     limited = deadline is not None and deadline.left < np.inf
     at_once = 1 if problem.pass_work > (LIMITED_WORK if limited else WORK) else max_iter
     message, iterations, decrement, outdated = "", 0, np.inf, False
@@ -225,7 +233,7 @@ def smooth_fit(
         late = deadline is not None and deadline.passed
         most = 0 if late or s < 2 else min(at_once, max_iter - iterations)
         status, steps, decrement, log_likelihood, penalised, ascent, arrays, outdated = climb(
-            problem.rows, modes.prior, values, arrays, precision, most, decrement, outdated
+            problem.rows, modes.prior, values, arrays, most_kept, precision, most, decrement, outdated
         )
         iterations += steps
         if status != UNFINISHED or s < 2:

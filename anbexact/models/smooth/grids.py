@@ -113,7 +113,9 @@ def degrees_of_pairs(
     small, of_small = quick(problem)
     start = np.empty((small.n_cells, small.n_classes))
     start[of_small] = shift
-    _, factor = smooth_fit(small, chosen.by_evidence, start=start, precision=PRECISION, deadline=deadline)
+    _, factor = smooth_fit(
+        small, chosen.by_evidence, start=start, variances=True, precision=PRECISION, deadline=deadline
+    )
     gained = factor.gained(*small.reduced)
     # Scaled modes have a precision of 1: what is not due to the ridge is due to the penalty.
     ridges = small.ridge * factor.modes.scale**2

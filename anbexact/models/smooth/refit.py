@@ -118,7 +118,7 @@ class SmoothRefit(Refit):
     def chosen(self) -> dict[str, Any]:
         """Return what the refit chose from its rows, as the parameter with which similar rows are refitted alike."""
         known = self.smoothness.by_evidence is not None
-        return {"smooth": SimilarRows(self.smoothness, self.shift)} if known else {}
+        return {"smooth": SimilarRows.of(self.problem, self.smoothness, self.shift)} if known else {}
 
     def as_shifts(self, structure: Structure) -> Shifts:
         """Return the rows, and the Gaussian prior that corresponds to the penalty.
@@ -481,7 +481,7 @@ def _refit(
         if isinstance(smooth, SimilarRows):
             problem, _ = on_grids(problem, smooth.smoothness.grids)
             smoothness = of_similar_rows(problem, smooth.smoothness)
-            start = smooth.shift if smooth.shift.shape == (problem.n_cells, problem.n_classes) else None
+            start = None if network.cut_points else smooth.start(problem)  # cut points differ
         elif isinstance(smooth, str | SameRows):
             limit = Deadline(time_limit and time_limit / 2)
             constrained = {demand.feature for demand in asked.demands}

@@ -168,12 +168,26 @@ class SimilarRows:
     ----------
     smoothness : Smoothness
         Its strengths, chosen by the evidence.
-    shift : (cells, classes) array
-        Its shifts, from which the other fit starts if it has the same number of cells.
+    shifts : dict
+        By the features of a term, the shifts of its cells, (cells, classes).
     """
 
     smoothness: Smoothness
-    shift: Floats
+    shifts: Mapping[tuple[Hashable, ...], Floats]
+
+    @classmethod
+    def of(cls, problem: SmoothProblem, smoothness: Smoothness, shift: Floats) -> SimilarRows:
+        """Return the refit of a problem that ended at some shifts, (cells, classes)."""
+        return cls(smoothness, {term.features: shift[term.cells] for term in problem.terms})
+
+    def start(self, problem: SmoothProblem) -> Floats:
+        """Return shifts from which a fit can start, (cells, classes): 0 where terms have other cells."""
+        found = np.zeros((problem.n_cells, problem.n_classes))
+        for term in problem.terms:
+            known = self.shifts.get(term.features)
+            if known is not None and known.shape == found[term.cells].shape:
+                found[term.cells] = known
+        return found
 
 
 def by_evidence(
@@ -216,7 +230,9 @@ def by_evidence(
     before: dict[str, float] = {}
     settled, complete, done = not kinds or problem.n_classes < 2, True, 0
     while not settled and done < rounds:
-        found, factor = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
+        found, factor = smooth_fit(
+            problem, strengths, start=shift, variances=True, precision=PRECISION, deadline=deadline
+        )
         shift, done = found.shift, done + 1
         if deadline is not None and deadline.passed:
             complete = False
@@ -334,7 +350,9 @@ def by_feature(
     found: dict[str, Strength] = {**strengths, **own}
     rounds, largest = 0, np.inf
     while largest >= OWN_SETTLED and rounds < OWN_ROUNDS:
-        fitted, factor = smooth_fit(problem, found, start=shift, precision=PRECISION, deadline=deadline)
+        fitted, factor = smooth_fit(
+            problem, found, start=shift, variances=True, precision=PRECISION, deadline=deadline
+        )
         shift, rounds = fitted.shift, rounds + 1
         if deadline is not None and deadline.passed:
             break

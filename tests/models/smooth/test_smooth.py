@@ -107,6 +107,19 @@ class TestMaximum:
         assert found.converged
         np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
 
+    @pytest.mark.parametrize(("few", "n_classes"), [(2, 2), (2, 3), (25, 3)])
+    def test_is_the_same_with_fewer_modes_together(self, few, n_classes, monkeypatch):
+        monkeypatch.setattr("anbexact.models.smooth.fit.FEW_KEPT", few)
+        problem = made(1, n_classes=n_classes)
+        part = problem.weighted(problem.weights * (np.arange(len(problem.weights)) < 30)[:, None])
+        most = []
+        for variances in (False, True):
+            found, factor = smooth_fit(part, STRENGTHS, variances=variances)
+            assert found.converged
+            np.testing.assert_allclose(found.shift, dense(part).maximum(), atol=1e-7)
+            most.append(np.diff(factor.arrays[2]).max())
+        assert most[0] == max(len(part.weights) // 2, few) < most[1]
+
     def test_is_the_same_in_one_call_and_step_by_step(self, monkeypatch):
         problem = made(2)
         found, _ = smooth_fit(problem, STRENGTHS)
@@ -266,7 +279,7 @@ class TestFactor:
             weights=np.tile(problem.weights, (times, 1)),
             base=np.tile(problem.base, (times, 1)),
         )
-        _, factor = smooth_fit(problem, strengths, precision=1e9)
+        _, factor = smooth_fit(problem, strengths, variances=True, precision=1e9)
         return problem, factor, spread(factor.modes)
 
     @pytest.mark.parametrize("times", [1, 200])
