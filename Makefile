@@ -42,7 +42,7 @@ test-real: $(VENV)/installed-dev  ## install and start Spark, PostgreSQL, Chromi
 	tools/test-real.sh $(ARGS)
 
 install-real: $(VENV)/installed-dev  ## install these parts, and run nothing
-	tools/test-real.sh --install
+	tools/test-real.sh --install $(ARGS)
 
 fuzz: $(VENV)/installed-dev  ## draw 100,000 files, tables and command lines, and say how each ended (five minutes)
 	@rm -rf build/fuzz

@@ -72,7 +72,7 @@ install_programs() {
             return
         fi
     fi
-    local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive timeout 150 apt-get --quiet --option DPkg::Lock::Timeout=60
+    local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive timeout 300 apt-get --quiet --option DPkg::Lock::Timeout=60
         --option Acquire::Retries=1 --option Acquire::http::Timeout=20 --option Acquire::https::Timeout=20)
     local package
     "${apt[@]}" update >"$root/apt.log" 2>&1 </dev/null || true

@@ -134,8 +134,8 @@ class DiscreteClassifier(
     ) -> DiscreteClassifier:
         """Return a copy of this fitted classifier, fitted to other rows with the values that this one chose.
 
-        Cut points, structure and tables are learned again. Equivalent sample sizes, limits on parents and strengths
-        that this classifier chose from its own rows are not chosen anew.
+        Cut points, structure and tables are learned again. Equivalent sample sizes, limits on parents, strengths and
+        priors that this classifier chose from its own rows are not chosen anew, except by ``smooth="cv"``.
 
         Parameters
         ----------

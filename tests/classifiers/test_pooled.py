@@ -541,6 +541,23 @@ class TestFit:
             hidden = again.reader_.codes(X[~part & X["a"].notna()]) < 0
             assert not hidden.any()
 
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_folds_keep_the_pairs_that_a_smooth_refit_of_all_rows_added(self, n_classes):
+        """Classes in an order share their shapes, but have no further pairs."""
+        rng = np.random.default_rng(1)
+        X = pd.DataFrame(rng.integers(0, 3, (300, 3)).astype(str), columns=["a", "b", "d"])
+        y = pd.Series(np.where(rng.random(300) < 0.9, X["a"] == X["b"], X["d"] == "0").astype(int), name="c")
+        y += (n_classes - 2) * (rng.random(300) < 0.3)
+        order = sorted(set(y)) if n_classes > 2 else None
+        member = AdditiveClassifier(NaiveBayesClassifier(), interactions="more", ordered_classes=order)
+        whole, part = member.fit(X, y), np.arange(300) % 3 > 0
+        again = SharedFits(X[part], y[part], None).fitted_again(whole)
+        before, after = (model.logit_.refitted.smoothness for model in (whole, again))
+        assert [set(pair) for pair in before.pairs] == ([{"a", "b"}] if n_classes == 2 else [])
+        assert (after.pairs, after.strengths, after.centre) == (before.pairs, before.strengths, before.centre)
+        assert again.logit_.refitted.in_time
+        assert (again.logit_.refitted.problem.scores is None) == (order is None)
+
     def test_folds_keep_the_prior_of_a_refit_of_all_rows(self):
         X, y = frames()
         part = np.arange(len(y)) % 3 > 0

@@ -186,8 +186,8 @@ def choose_kernel(
     be learned, it begins anew there with learned ones, and only the rate and the precision change; the better of both
     ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and
     predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further
-    fold; nor is there for a neighbour that is worse than the best setting, by more than `BEHIND` standard errors, in
-    the folds so far.
+    fold; nor is there for a neighbour that is worse than the best setting, by more than `BEHIND` standard errors, on
+    the held-out rows of the folds so far, if these are at least `ROWS_TO_RACE` distinct ones.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def choose_kernel(
 
 
 def _is_behind(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:
-    """Whether losses of rows in some folds are higher than those of the best setting by `BEHIND` standard errors."""
+    """Whether losses of rows in some folds exceed those of the best setting by more than `BEHIND` standard errors."""
     if sum(map(len, losses)) < ROWS_TO_RACE:
         return False
     differences = np.concatenate(losses) - np.concatenate(of_best[: len(losses)])

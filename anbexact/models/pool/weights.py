@@ -267,25 +267,25 @@ class Problem:
     def __init__(self, held_out: HeldOutLogs) -> None:
         counted = held_out.weights > 0
         logs = finite_logs(held_out.logs[counted])
-        self._logs = np.ascontiguousarray(logs.transpose(0, 2, 1))  # rows, classes, members
-        self._codes, self._weights = held_out.codes[counted], held_out.weights[counted]
-        self._own = self._logs[np.arange(len(logs)), self._codes]
-        self._label_weights = np.bincount(self._codes, self._weights, logs.shape[2])
+        codes, self._weights = held_out.codes[counted], held_out.weights[counted]
+        self._logs = np.ascontiguousarray(logs.T)  # classes, members, rows: sums along a short last axis are slow
+        self._own = np.ascontiguousarray(logs[np.arange(len(logs)), :, codes].T)
+        self._label_weights = np.bincount(codes, self._weights, logs.shape[2])
         self.n_members = logs.shape[1]
         self.centre = np.concatenate([prior_centre(held_out), np.zeros(logs.shape[2])])
         self.weight_sum = float(self._weights.sum())
 
     def _log_likelihood(self, point: Floats) -> tuple[float, Floats]:
-        """Return the log likelihood, in nats, and P(c | x) of every row, shape (rows, classes)."""
+        """Return the log likelihood, in nats, and P(c | x) of every row, shape (classes, rows)."""
         weights, biases = point[: self.n_members], point[self.n_members :]
-        probability = self._logs @ weights + biases
-        top = probability.max(axis=1, keepdims=True)
+        probability = weights @ self._logs + biases[:, None]
+        top = probability.max(axis=0)
         probability -= top
         np.exp(probability, out=probability)
-        sums = probability.sum(axis=1, keepdims=True)
+        sums = probability.sum(axis=0)
         probability /= sums
-        norms = top[:, 0] + np.log(sums[:, 0])
-        value = self._weights @ (self._own @ weights - norms) + self._label_weights @ biases
+        norms = top + np.log(sums)
+        value = self._weights @ (weights @ self._own - norms) + self._label_weights @ biases
         return float(value), probability
 
     def value(self, point: Floats, ridge: float) -> float:
@@ -295,18 +295,18 @@ class Problem:
     def derivatives(self, point: Floats, ridge: float) -> tuple[float, Floats, Floats]:
         """Return the function, its gradient and its Hessian at a point, for a precision λ of the prior."""
         log_likelihood, probability = self._log_likelihood(point)
-        weighted = self._weights[:, None] * probability
-        means = np.einsum("tc,tcm->tm", probability, self._logs)
-        of_classes, members = weighted.sum(axis=0), self.n_members
-        gradient = np.concatenate([self._weights @ (means - self._own), of_classes - self._label_weights])
-        spread = (self._logs - means[:, None, :]).reshape(-1, members)
-        scaled = spread * weighted.reshape(-1, 1)
+        weighted = probability * self._weights
+        means = (probability[:, None] * self._logs).sum(axis=0)
+        of_classes, members = weighted.sum(axis=1), self.n_members
+        gradient = np.concatenate([(means - self._own) @ self._weights, of_classes - self._label_weights])
+        spread = self._logs - means
+        scaled = spread * weighted[:, None]
+        across = scaled.sum(axis=2)
         hessian = np.empty((len(point), len(point)))
-        hessian[:members, :members] = spread.T @ scaled
-        across = scaled.reshape(*probability.shape, members).sum(axis=0)
+        hessian[:members, :members] = (scaled @ spread.transpose(0, 2, 1)).sum(axis=0)
         hessian[members:, :members] = across
         hessian[:members, members:] = across.T
-        hessian[members:, members:] = np.diag(of_classes) - probability.T @ weighted
+        hessian[members:, members:] = np.diag(of_classes) - probability @ weighted.T
         offset = point - self.centre
         hessian[np.diag_indices(len(point))] += ridge
         return ridge / 2 * float(offset @ offset) - log_likelihood, gradient + ridge * offset, hessian

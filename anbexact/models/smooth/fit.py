@@ -34,7 +34,8 @@ RIDGE = 1e-3
 """Default precision of the Gaussian prior of every shift, without which constants of terms are not identified."""
 MOST_KEPT, FEW_KEPT = 1_000, 20
 """Maximum number of modes of a class that a factor takes together; and, if it only speeds up a fit, number up to
-which these may be more than half of the rows: few rows determine few modes, and many modes make iterations slow."""
+which these may be more than half of the distinct rows: few rows determine few modes, and many modes make iterations
+slow."""
 PRECISION = 1e-20
 """Squared Newton decrement, in nats per unit of weight, at which a fit ends."""
 MAX_ITER = 100
@@ -207,7 +208,7 @@ def smooth_fit(
         quicker.
     variances : bool, default False
         Whether the factor is needed for the variances of modes (:meth:`.Factor.gained`). If not, it is coarser where
-        there are few rows, which is quicker.
+        there are few rows, which is quicker; with ``near``, it may be as coarse as that one.
     precision : float
         Squared Newton decrement per unit of weight at which the fit ends.
     max_iter : int, default 100

@@ -37,7 +37,6 @@ from anbexact.models.smooth.pairs import asked_arcs, joined_network, pair_eviden
 from anbexact.models.smooth.shape_constraints import AskedConstraints, ShapeConstraints, cone_of
 from anbexact.models.smooth.smoothness import (
     SameRows,
-    SimilarRows,
     SmoothFolds,
     Smoothness,
     by_cross_validation,
@@ -117,8 +116,7 @@ class SmoothRefit(Refit):
 
     def chosen(self) -> dict[str, Any]:
         """Return what the refit chose from its rows, as the parameter with which similar rows are refitted alike."""
-        known = self.smoothness.by_evidence is not None
-        return {"smooth": SimilarRows.of(self.problem, self.smoothness, self.shift)} if known else {}
+        return {"smooth": self.smoothness} if self.smoothness.by_evidence is not None else {}
 
     def as_shifts(self, structure: Structure) -> Shifts:
         """Return the rows, and the Gaussian prior that corresponds to the penalty.
@@ -277,14 +275,14 @@ class SmoothRefit(Refit):
         )
 
 
-def check_smooth(smooth: Any) -> str | dict[str, Strength] | SimilarRows | SameRows | None:
+def check_smooth(smooth: Any) -> str | dict[str, Strength] | Smoothness | SameRows | None:
     """Return strengths as a mapping by kind, or the name of a rule; refuse anything else.
 
     A number is the strength of all first differences. Strengths above `STIFF` are lowered to it. The strengths of a
     refit of similar rows, or of the same rows, are returned as they are. ``"grids"`` names pairs whose grids are
     finer, as :class:`~anbexact.models.smooth.terms.Grid`.
     """
-    if smooth is None or isinstance(smooth, SimilarRows | SameRows) or (isinstance(smooth, str) and smooth in RULES):
+    if smooth is None or isinstance(smooth, Smoothness | SameRows) or (isinstance(smooth, str) and smooth in RULES):
         return smooth
     first = [kind for kind in KINDS if kind not in ("curvature", "bending")]
     given = dict(smooth) if isinstance(smooth, Mapping) else dict.fromkeys(first, smooth)
@@ -363,7 +361,7 @@ def smooth_refit(
     by: RowTargets,
     network: TableNetwork,
     *,
-    smooth: str | Strengths | SimilarRows | SameRows = "auto",
+    smooth: str | Strengths | Smoothness | SameRows = "auto",
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
     ridge: float = RIDGE,
@@ -406,14 +404,14 @@ def smooth_refit(
     effort = effort or Effort(max_iter=100)
     check_max_iter(effort.max_iter)
     check_interactions(interactions)
-    if interactions == "more" and smooth != "auto" and not isinstance(smooth, SimilarRows):
+    if interactions == "more" and smooth != "auto" and not isinstance(smooth, Smoothness):
         raise ValueError(
             f"interactions='more' finds pairs of features by left-out rows, which needs smooth='auto', not {smooth!r}"
         )
     how: dict[str, Any] = {"by": by, "ordered": ordered, "ridge": ridge, "constraints": constraints}
     deadline, table = Deadline(effort.time_limit), merged_table(by.rows)
     first = _refit(table, network, smooth, interactions, (), effort, how)
-    wanted = smooth.smoothness.pairs if isinstance(smooth, SimilarRows) else ()
+    wanted = smooth.pairs if isinstance(smooth, Smoothness) else ()
     if interactions == "more" and isinstance(smooth, str) and first.in_time and not _keeps_pairs(first.problem):
         centre = first.smoothness.centre * naive_bayes(first.problem)
         problem = replace(first.problem, base=np.zeros_like(first.problem.base))
@@ -457,7 +455,7 @@ def _predicts_better(one: SmoothRefit, other: SmoothRefit) -> bool:
 def _refit(
     table: DiscreteTable,
     network: TableNetwork,
-    smooth: str | Strengths | SimilarRows | SameRows,
+    smooth: str | Strengths | Smoothness | SameRows,
     interactions: str,
     arcs: Sequence[Arc],
     effort: Effort,
@@ -478,10 +476,9 @@ def _refit(
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores)
     with one_blas_thread():
         start = None
-        if isinstance(smooth, SimilarRows):
-            problem, _ = on_grids(problem, smooth.smoothness.grids)
-            smoothness = of_similar_rows(problem, smooth.smoothness)
-            start = None if network.cut_points else smooth.start(problem)  # cut points differ
+        if isinstance(smooth, Smoothness):
+            problem, _ = on_grids(problem, smooth.grids)
+            smoothness = of_similar_rows(problem, smooth)
         elif isinstance(smooth, str | SameRows):
             limit = Deadline(time_limit and time_limit / 2)
             constrained = {demand.feature for demand in asked.demands}
@@ -496,7 +493,7 @@ def _refit(
             assert not isinstance(share, Mapping)
             smoothness = Smoothness(given, "given", 0, complete=True, centre=share, grids=grids)
         smoothness = replace(smoothness, pairs=tuple(arcs))
-        precision = SIMILAR if isinstance(smooth, SimilarRows) else PRECISION
+        precision = SIMILAR if isinstance(smooth, Smoothness) else PRECISION
         return _fitted(network, problem, smoothness, asked, design, start, (effort, deadline), precision)
 
 

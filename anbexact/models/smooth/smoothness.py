@@ -160,36 +160,6 @@ class SameRows:
     smoothness: Smoothness
 
 
-@dataclass(frozen=True, eq=False)
-class SimilarRows:
-    """A refit of rows similar to those of another one, which takes over all that it chose.
-
-    Attributes
-    ----------
-    smoothness : Smoothness
-        Its strengths, chosen by the evidence.
-    shifts : dict
-        By the features of a term, the shifts of its cells, (cells, classes).
-    """
-
-    smoothness: Smoothness
-    shifts: Mapping[tuple[Hashable, ...], Floats]
-
-    @classmethod
-    def of(cls, problem: SmoothProblem, smoothness: Smoothness, shift: Floats) -> SimilarRows:
-        """Return the refit of a problem that ended at some shifts, (cells, classes)."""
-        return cls(smoothness, {term.features: shift[term.cells] for term in problem.terms})
-
-    def start(self, problem: SmoothProblem) -> Floats:
-        """Return shifts from which a fit can start, (cells, classes): 0 where terms have other cells."""
-        found = np.zeros((problem.n_cells, problem.n_classes))
-        for term in problem.terms:
-            known = self.shifts.get(term.features)
-            if known is not None and known.shape == found[term.cells].shape:
-                found[term.cells] = known
-        return found
-
-
 def by_evidence(
     problem: SmoothProblem,
     *,
@@ -282,7 +252,7 @@ def by_evidence_again(
 
 
 def of_similar_rows(problem: SmoothProblem, similar: Smoothness) -> Smoothness:
-    """Return the strengths that were chosen for rows similar to those of a problem, with one for each of its terms.
+    """Return the strengths that were chosen for rows similar to those of a problem, for all its kinds of penalties.
 
     Kinds of penalties that those rows did not have get the strengths at which climbs on the evidence start, and
     features without a curvature there get the common strength of curvature.

@@ -430,5 +430,6 @@ def test_names_that_scikit_learn_reads(library):
     found = names_only(library({"b": [1, 2], "a": [3, 4]}))
     assert isinstance(found, pd.DataFrame)
     assert list(found) == ["b", "a"]
+    assert len(found) == 0
     array = np.zeros((2, 2))
     assert names_only(array) is array
