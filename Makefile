@@ -97,6 +97,8 @@ soak: $(VENV)/installed-dev  ## put load on it for long: is the memory flat, and
 	$(BIN)/pip install --quiet uvicorn
 	$(BIN)/python -m benchmarks.robustness soak $(ARGS)
 
+# It looks for programs, which must not be half installed.
+bench-smoke: | $(filter install-real,$(MAKECMDGOALS))
 bench-smoke: $(VENV)/installed-dev  ## run all benchmarks on tiny tables, to see whether they work (a minute)
 	$(BIN)/python -m benchmarks --smoke
 
