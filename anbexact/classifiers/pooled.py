@@ -108,14 +108,13 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     """A logarithmic pool: the weighted sum of the log posteriors of several classifiers.
 
     ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``, with weights ``w_m ≥ 0`` and biases b. These are fitted to
-    predictions for rows that the members did not learn from: in every fold, each member learns cut points,
-    structure and tables or shapes again from the other rows (kernel logistic regression may keep its intervals
-    and points). Equivalent sample sizes, limits on parents, strengths of smoothing (except those of
-    ``smooth="cv"``) and priors of refits stay as they were chosen from all rows. The fit maximises the
-    conditional log likelihood of the held-out rows minus ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p
-    adds up to 1 and favours members that predict well by themselves
-    (:func:`~anbexact.models.pool.weights.prior_centre`). The weights need not add up to 1, so the pool also
-    calibrates. Members of weight 0 are dropped.
+    predictions for rows that the members did not learn from: in every fold, each member learns cut points, structure
+    and tables or shapes again from the other rows (kernel logistic regression may keep its intervals and points).
+    Equivalent sample sizes, limits on parents, strengths of smoothing (except those of ``smooth="cv"``) and priors of
+    refits stay as they were chosen from all rows. The fit maximises the conditional log likelihood of the held-out
+    rows minus ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that predict well
+    by themselves (:func:`~anbexact.models.pool.weights.prior_centre`). The weights need not add up to 1, so the pool
+    also calibrates. Members of weight 0 are dropped.
 
     Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
     see the guide "The pool". Where a cell is missing, every member sums it out under its own network, and the

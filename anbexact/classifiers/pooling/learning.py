@@ -248,9 +248,9 @@ def learn_members(
     In the folds, cut points, structures and tables are learned anew, unless they would be the same. Equivalent sample
     sizes, limits on parents, strengths of smoothing and priors of refits are kept, as
     :meth:`.DiscreteClassifier._fitted_again` says. The outcome of a member says if it cannot be learned, is not
-    needed, or would take too long. The first member that can be learned is kept even if the time runs out before
-    it is learned in all folds. Without a time limit, members and folds are learned on the workers of joblib's
-    backend, where one is configured.
+    needed, or would take too long. The first member that can be learned is kept even if the time runs out before it
+    is learned in all folds. Without a time limit, members and folds are learned on the workers of joblib's backend,
+    where one is configured.
 
     Parameters
     ----------

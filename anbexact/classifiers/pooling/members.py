@@ -102,8 +102,8 @@ def automatic_members(
     and TAN, too, where kernel logistic regression is not a member; and TAN, kDB and ANB as they are learned. With few
     rows, kDB and ANB have smooth shapes instead. From `ROWS_WITHOUT_ANB_REFITTED` rows on, ANB is not refitted, and
     from `ROWS_FOR_FOUR_PARENTS` on, a kDB with four parents is. Below that number, kernel logistic regression comes
-    right after the smooth members. Another kDB has tables as trees. It extends naive
-    Bayes: where that is far behind, interactions are so strong that refits predict better.
+    right after the smooth members. Another kDB has tables as trees. It extends naive Bayes: where that is far behind,
+    interactions are so strong that refits predict better.
 
     Smooth interactions are left out if there would be too many coefficients, and exact searches if there are too many
     features, or many features and many rows. Kernel logistic regression is added if there are enough rows, but not

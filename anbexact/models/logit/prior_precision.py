@@ -90,9 +90,8 @@ def choose_strength(
         The rows.
     centre : callable
         Takes the weights of the rows that are left in, (rows, classes), by their labels where targets are
-        probabilities, and returns the centre of the prior. It
-        depends on them because a network learned from the rows that it is to predict would make the prior look better
-        than it is.
+        probabilities, and returns the centre of the prior. It depends on them because a network learned from the rows
+        that it is to predict would make the prior look better than it is.
     deadline, progress
         See :class:`~anbexact.models.logit.fit.Stop`. After the deadline, the best precision so far is returned, or
         1000 if none was tried by then.
