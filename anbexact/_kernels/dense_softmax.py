@@ -1,14 +1,14 @@
 """Conditional log likelihood of a multinomial logistic regression with few classes and a dense matrix of columns.
 
-A matrix is read once for a value and its gradient, several rows at a time: two products with it, one after the other,
-would read it from memory twice for every class.
+A matrix is read once for a value and its gradient, or for a product with the Hessian, several rows at a time: two
+products with it, one after the other, would read it from memory twice for every class.
 """
 
 import math
 
 import numpy as np
 
-from anbexact._kernels.jit import kernel, summing
+from anbexact._kernels.jit import inner, kernel, summing
 
 AT_ONCE = 4
 """Number of rows whose products with a vector are computed together."""
@@ -30,11 +30,40 @@ def _products(first, second, third, fourth, vector, length, found):
     found[0], found[1], found[2], found[3] = a, b, c, d
 
 
+@inner
+def _excess(weights, total, predictors, probability):
+    """Return the log likelihood of a row, and write minus its derivatives by the predictors over these.
+
+    Fill ``probability`` with the class probabilities.
+    """
+    top, below, value = -math.inf, 0.0, 0.0
+    for c in range(len(predictors)):
+        top = max(top, predictors[c])
+    for c in range(len(predictors)):
+        value += weights[c] * (predictors[c] - top)
+        predictors[c] = math.exp(predictors[c] - top)
+        below += predictors[c]
+    for c in range(len(predictors)):
+        probability[c] = predictors[c] / below
+        predictors[c] = total * probability[c] - weights[c]
+    return value - total * math.log(below)
+
+
+@inner
+def _change(total, predictors, probability):
+    """Write the change of minus the derivatives over changes of the predictors, to first order."""
+    mean = 0.0
+    for c in range(len(predictors)):
+        mean += probability[c] * predictors[c]
+    for c in range(len(predictors)):
+        predictors[c] = total * probability[c] * (predictors[c] - mean)
+
+
 @kernel
-def dense_value_and_gradient(
-    columns, triangular, weights, totals, contrasts, vectors, constant, gradient, of_constant
+def dense_pass(
+    columns, triangular, weights, totals, contrasts, vectors, constant, probability, curved, gradient, of_constant
 ):
-    """Return the conditional log likelihood, and add minus its gradient to two arrays.
+    """Return the conditional log likelihood, and add minus its gradient to two arrays, or a product with the Hessian.
 
     The linear predictor for class c is ``constant[c] + Σ_j contrasts[c, j] Σ_k columns[t, k] vectors[j, k]``.
 
@@ -50,6 +79,11 @@ def dense_value_and_gradient(
     contrasts : (classes, contrasts) float64
     vectors : (contrasts, columns) of the type of the columns
     constant : (classes,) float64
+    probability : (rows, classes) float64
+        The class probabilities, which are filled in or, if ``curved``, given.
+    curved : bool
+        Whether the Hessian of minus the log likelihood, at these probabilities, times the vectors and the constant is
+        added in place of the gradient; 0 is returned then.
     gradient : (contrasts, columns) float64
         By the vectors.
     of_constant : (classes,) float64
@@ -76,22 +110,16 @@ def dense_value_and_gradient(
                 for j in range(n_contrasts):
                     slopes[j, i] = 0
                 continue
-            top = -math.inf
             for c in range(n_classes):
                 predictor = constant[c]
                 for j in range(n_contrasts):
                     predictor += contrasts[c, j] * products[j, i]
                 own[c] = predictor
-                top = max(top, predictor)
-            below = 0.0
+            if curved:
+                _change(totals[t], own, probability[t])
+            else:
+                value += _excess(weights[t], totals[t], own, probability[t])
             for c in range(n_classes):
-                value += weights[t, c] * (own[c] - top)
-                own[c] = math.exp(own[c] - top)
-                below += own[c]
-            value -= totals[t] * math.log(below)
-            share = totals[t] / below
-            for c in range(n_classes):
-                own[c] = share * own[c] - weights[t, c]
                 of_constant[c] += own[c]
             for j in range(n_contrasts):
                 slope = 0.0

@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from scipy.optimize import minimize
+from scipy.linalg import LinAlgError, cho_solve, cholesky
 
-from anbexact._kernels.dense_softmax import dense_value_and_gradient
+from anbexact._kernels.dense_softmax import dense_pass
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 
-STATIONARY = 1e-7
-"""Decrease of the objective in an iteration at which a fit ends, in nats per unit of weight; relative to the
-objective where this is above 1."""
-FEWEST_ITERATIONS, MORE_CLASSES = 10, {8: 10, 4: 30}
-"""Fewest iterations before the coordinates change; and, by the number of bytes of an entry of the basis, a number of
-classes: an iteration takes about as long as (classes + this number) × rows × basis multiplications, or less with few
-classes, and a change of coordinates as rows × basis²."""
+STATIONARY = 1e-8
+"""Decrease of the objective in a step at which a fit ends, in nats per unit of weight; relative to the objective
+where this is above 1."""
+LOOSE, SURPLUS = 0.3, 0.3
+"""A step ends where its residual is at most this share of the gradient, in the norm of the preconditioner; or where a
+product with the Hessian promises to lower the objective by no more than this share of the decrease at which the fit
+ends."""
+SUFFICIENT = 1e-4
+"""Share of the decrease that its slope promises, which a step must achieve, or it is halved."""
+FEWEST_PASSES, PASSES = 40, {8: 0.5, 4: 0.25}
+"""Fewest passes over the basis before there is a preconditioner; and, by the number of bytes of an entry of the
+basis, how many times (number of functions of the basis) / (classes - 1) passes take about as long as one."""
 LONGER_WITH_ROOT = 4
-"""How many times as many iterations come before the first change if coordinates are given, which are often good
-enough."""
-LIMIT_REACHED = 1
-"""The status that scipy's L-BFGS gives where the limit of iterations ended a fit."""
+"""How many times as many passes come before the first preconditioner if one is given, which is often good enough."""
 CACHED, AT_ONCE = 1 << 22, 1 << 25
 """Numbers of bytes of the basis: those that fit into the processor's cache, and those that are copied at once."""
 MOST_CLASSES = {8: 20, 4: 16}
-"""By the number of bytes of an entry of the basis, the number of classes up to which a compiled kernel computes the
-objective, which is faster than products of matrices then."""
+"""By the number of bytes of an entry of the basis, the number of classes up to which a compiled kernel passes over
+it, which is faster than products of matrices then."""
+
+
+class Point(NamedTuple):
+    """An objective at some coordinates.
+
+    Attributes
+    ----------
+    value : float
+    gradient : (basis + 1, classes - 1) float64
+    probability : (rows, classes) float64
+        P(class | row).
+    """
+
+    value: float
+    gradient: Floats
+    probability: Floats
 
 
 class Objective:
@@ -62,6 +79,7 @@ class Objective:
         self._per_row, self._total = weights.sum(axis=1), float(weights.sum())
         self.n_classes = weights.shape[1]
         self._contrasts = _contrasts(self.n_classes)
+        self._compiled = self.n_classes <= MOST_CLASSES[basis.dtype.itemsize]
         self.shape = basis.shape[1] + 1, self.n_classes - 1
         self.precision = basis.dtype
 
@@ -81,65 +99,81 @@ class Objective:
         """Return what is the same in the linear predictors of all rows, (classes,)."""
         return np.asarray(self._biases + self._contrasts @ own[-1])
 
+    def _odds(self, part: slice, own: Floats, constant: Floats) -> Floats:
+        """Return the linear predictors of some rows, (rows, classes)."""
+        return np.asarray((self._basis[part] @ own[:-1].astype(self.precision)) @ self._contrasts.T + constant)
+
     def _posteriors(self, part: slice, own: Floats) -> tuple[Floats, float]:
         """Return P(class | row) of some rows, and their log likelihood."""
-        odds = (self._basis[part] @ own[:-1].astype(self.precision)) @ self._contrasts.T + self._constant(own)
+        odds = self._odds(part, own, self._constant(own))
         odds -= odds.max(axis=1, keepdims=True)
         found = np.exp(odds)
         sums = found.sum(axis=1, keepdims=True)
         found /= sums
         return found, float(np.vdot(self._weights[part], odds) - self._per_row[part] @ np.log(sums[:, 0]))
 
-    def value_and_gradient(self, own: Floats) -> tuple[float, Floats]:
-        """Return the objective and its gradient at some coordinates."""
+    def at(self, own: Floats) -> Point:
+        """Return the objective at some coordinates."""
         gradient, value = self._l2 * own, self._l2 / 2 * float(np.vdot(own, own))
-        if self.n_classes <= MOST_CLASSES[self.precision.itemsize]:
-            value -= self._add_at_once(own, gradient)
+        probability = np.empty(self._weights.shape)
+        if self._compiled:
+            value -= self._pass(own, self._constant(own), probability, gradient, curved=False)
         else:
-            value -= self._add_by_parts(own, gradient)
-        return value / self._total, gradient / self._total
+            for part in self._parts(CACHED):  # the second product with a part of the basis finds it in the cache
+                probability[part], of_part = self._posteriors(part, own)
+                value -= of_part
+                excess = probability[part] * self._per_row[part, None] - self._weights[part]
+                self._add(part, excess @ self._contrasts, gradient)
+        return Point(value / self._total, gradient / self._total, probability)
 
-    def _add_at_once(self, own: Floats, gradient: Floats) -> float:
-        """Return the log likelihood, and add minus its gradient."""
+    def product(self, probability: Floats, own: Floats) -> Floats:
+        """Return the product of the Hessian, where the class probabilities are these, and a change of coordinates."""
+        found, constant = self._l2 * own, self._contrasts @ own[-1]
+        if self._compiled:
+            self._pass(own, constant, probability, found, curved=True)
+        else:
+            for part in self._parts(CACHED):
+                change, chance = self._odds(part, own, constant), probability[part]
+                change -= np.einsum("tc,tc->t", chance, change)[:, None]
+                change *= chance * self._per_row[part, None]
+                self._add(part, change @ self._contrasts, found)
+        return found / self._total
+
+    def _pass(self, own: Floats, constant: Floats, probability: Floats, found: Floats, *, curved: bool) -> float:
+        """Call the kernel :func:`.dense_pass`, which adds to ``found``."""
         vectors = np.ascontiguousarray(own[:-1].T, self.precision)
         by_vectors, by_constant = np.zeros(vectors.shape), np.zeros(self.n_classes)
-        log_likelihood: float = dense_value_and_gradient(
+        log_likelihood: float = dense_pass(
             self._basis,
             self._triangular,
             self._weights,
             self._per_row,
             self._contrasts,
             vectors,
-            self._constant(own),
+            constant,
+            probability,
+            curved,
             by_vectors,
             by_constant,
         )
-        gradient[:-1] += by_vectors.T
-        gradient[-1] += by_constant @ self._contrasts
+        found[:-1] += by_vectors.T
+        found[-1] += by_constant @ self._contrasts
         return log_likelihood
 
-    def _add_by_parts(self, own: Floats, gradient: Floats) -> float:
-        """Return the log likelihood, and add minus its gradient, which is quicker with many classes."""
-        log_likelihood = 0.0
-        for part in self._parts(CACHED):  # the second product with a part of the basis finds it in the cache
-            excess, of_part = self._posteriors(part, own)
-            log_likelihood += of_part
-            excess *= self._per_row[part, None]
-            excess -= self._weights[part]
-            by_odds = excess @ self._contrasts
-            gradient[:-1] += self._basis[part].T @ by_odds.astype(self.precision)
-            gradient[-1] += by_odds.sum(axis=0)
-        return log_likelihood
+    def _add(self, part: slice, by_odds: Floats, found: Floats) -> None:
+        """Add derivatives of some rows by their log odds to those by the coordinates."""
+        found[:-1] += self._basis[part].T @ by_odds.astype(self.precision)
+        found[-1] += by_odds.sum(axis=0)
 
-    def mean_curvature(self, own: Floats) -> Floats:
-        """Return the mean over the classes of the second derivatives by the coefficients of a class, at coordinates.
+    def mean_curvature(self, probability: Floats) -> Floats:
+        """Return the mean over the classes of the second derivatives by the coefficients of a class.
 
-        A matrix of shape (basis + 1, basis + 1), positive definite but for rounding errors, which are large in single
-        precision.
+        The class probabilities of the rows are given. A matrix of shape (basis + 1, basis + 1), positive definite but
+        for rounding errors, which are large in single precision.
         """
-        found = np.zeros((len(own), len(own)))
+        found = np.zeros((self.shape[0], self.shape[0]))
         for part in self._parts(AT_ONCE):
-            of_classes, _ = self._posteriors(part, own)
+            of_classes = probability[part]
             each = self._per_row[part] * (of_classes * (1 - of_classes)).mean(axis=1)
             scaled = self._basis[part] * np.sqrt(each).astype(self._basis.dtype)[:, None]
             found[:-1, :-1] += scaled.T @ scaled
@@ -157,7 +191,7 @@ class Mode(NamedTuple):
     ----------
     coefficients : (basis + 1, classes) float64
     root : (basis + 1, basis + 1) float64 or None
-        The Cholesky factor of the mean curvature at the last change of coordinates; None if there was none.
+        The Cholesky factor of the mean curvature, the last preconditioner; None if there was none.
     """
 
     coefficients: Floats
@@ -173,39 +207,76 @@ def mode(
 ) -> Mode:
     """Return the coefficients that minimise an objective, or the best found before the deadline.
 
-    L-BFGS (Liu and Nocedal, *On the limited memory BFGS method for large scale optimization*, 1989) begins at
-    ``start``, or at 0, and ends when an iteration decreases the objective by no more than `STATIONARY`, or by no more
-    than a ``share`` of its value. If that takes longer than a change of coordinates, it begins anew where it is, in
-    coordinates in which the mean curvature there is the identity (preconditioning). The coordinates change again
-    after the same number of iterations, then after twice and four times that number, and so on, as long as there is
-    time. With a ``root``, that of a similar objective near its minimum, it begins in the coordinates that this gives,
-    which change only after `LONGER_WITH_ROOT` times as many iterations.
+    Newton's method begins at ``start``, or at 0, and ends when a step decreases the objective by no more than
+    `STATIONARY`, or by no more than a ``share`` of its value. Steps are found by conjugate gradients. If these take
+    longer than the factorisation of the mean curvature, this preconditions them; it is computed anew after twice as
+    many passes over the basis, then after four times as many, and so on, as long as there is time. A ``root``, that
+    of a similar objective near its minimum, preconditions all steps; it is replaced only after `LONGER_WITH_ROOT`
+    times as many passes.
+
+    References
+    ----------
+    Nocedal and Wright, *Numerical Optimization* (2006), section 7.1.
     """
-    before = inf
-
-    def check(intermediate_result: Any) -> None:  # the name by which scipy passes the result
-        nonlocal before
-        value = float(intermediate_result.fun)
-        if deadline.passed or (share > 0 and before - value <= share * value):
-            raise StopIteration
-        before = value
-
     own = np.zeros(objective.shape) if start is None else objective.coordinates(start)
-    more = MORE_CLASSES[objective.precision.itemsize]
-    most = max(FEWEST_ITERATIONS, objective.shape[0] // (objective.n_classes + more))
+    n_functions, n_contrasts = objective.shape
+    most = max(FEWEST_PASSES, int(PASSES[objective.precision.itemsize] * n_functions / max(n_contrasts, 1)))
     most *= 1 if root is None else LONGER_WITH_ROOT
+    point, passes, left = objective.at(own), 1, deadline.left
     while True:
-        options: Any = {"maxiter": most, "maxfun": 10 * most, "maxcor": 20, "ftol": STATIONARY, "gtol": 0}
-        first = own if root is None else root.T @ own
-        function: Any = _in_coordinates(objective, root)
-        left, before = deadline.left, inf
-        found = minimize(function, first.ravel(), jac=True, method="L-BFGS-B", callback=check, options=options)
-        own = _coordinates(root, found.x.reshape(objective.shape))
-        if found.status != LIMIT_REACHED or deadline.passed:
-            return Mode(objective.coefficients(own), root)
-        most = most if root is None else 2 * most
-        if left == inf or deadline.left > left - deadline.left:  # a change takes about as long as these iterations
-            root = _root(objective.mean_curvature(own), np.finfo(objective.precision).eps)
+        if passes >= most:
+            if left == inf or deadline.left > left - deadline.left:  # a factorisation takes about as long as these
+                root = _root(objective.mean_curvature(point.probability), np.finfo(objective.precision).eps)
+                most *= 2
+            passes, left = 0, deadline.left
+        enough = max(share * abs(point.value), STATIONARY * max(1.0, abs(point.value)))
+        step, products = _newton_step(objective, point, root, SURPLUS * enough, most, deadline)
+        slope, size = float(np.vdot(point.gradient, step)), 1.0
+        if not slope < 0:
+            break
+        passes += products + 1
+        found = objective.at(own + step)
+        while not found.value <= point.value + SUFFICIENT * size * slope and -size * slope > enough:
+            size, passes = size / 2, passes + 1
+            found = objective.at(own + size * step)
+        decrease = point.value - found.value
+        if decrease > 0:
+            own, point = own + size * step, found
+        if not decrease > enough or deadline.passed:
+            break
+    return Mode(objective.coefficients(own), root)
+
+
+def _newton_step(
+    objective: Objective, point: Point, root: Floats | None, negligible: float, most: int, deadline: Deadline
+) -> tuple[Floats, int]:
+    """Return a step from a point by at most ``most`` preconditioned conjugate gradients, and how many these were.
+
+    It ends as soon as one of them promises to lower the objective by no more than a negligible amount.
+    """
+    step, residual = np.zeros(objective.shape), -point.gradient
+    scaled = _preconditioned(root, residual)
+    direction, size = scaled, float(np.vdot(residual, scaled))
+    products, least = 0, LOOSE**2 * size
+    while size > least and products < most:
+        product = objective.product(point.probability, direction)
+        products += 1
+        length = size / float(np.vdot(direction, product))
+        step += length * direction
+        if length * size / 2 <= negligible or deadline.passed:
+            break
+        residual = residual - length * product  # not in place: without a preconditioner, it is the direction, too
+        scaled = _preconditioned(root, residual)
+        before, size = size, float(np.vdot(residual, scaled))
+        direction = scaled + size / before * direction
+    return step, products
+
+
+def _preconditioned(root: Floats | None, gradient: Floats) -> Floats:
+    """Return the inverse of the preconditioner of this Cholesky factor, if there is one, times a gradient."""
+    if root is None:
+        return gradient
+    return np.asarray(cho_solve((root, True), gradient, check_finite=False))
 
 
 def _contrasts(n_classes: int) -> Floats:
@@ -224,25 +295,3 @@ def _root(curvature: Floats, rounding: float) -> Floats:
             return np.asarray(cholesky(curvature, lower=True))
         except LinAlgError:
             raised *= 10
-
-
-def _in_coordinates(objective: Objective, root: Floats | None) -> Any:
-    """Return the function of flat coordinates whose value and gradient are those of the objective.
-
-    The coordinates are the transpose of a Cholesky factor times the coefficients or, without a factor, these.
-    """
-
-    def function(flat: Floats) -> tuple[float, Floats]:
-        value, gradient = objective.value_and_gradient(_coordinates(root, flat.reshape(objective.shape)))
-        if root is not None:
-            gradient = solve_triangular(root, gradient, lower=True, overwrite_b=True, check_finite=False)
-        return value, gradient.ravel()
-
-    return function
-
-
-def _coordinates(root: Floats | None, transformed: Floats) -> Floats:
-    """Return the coordinates of which others are the transpose of a factor times these."""
-    if root is None:
-        return transformed
-    return np.asarray(solve_triangular(root, transformed, lower=True, trans="T", check_finite=False))

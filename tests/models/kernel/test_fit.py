@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from similarities import N_CLASSES, Sample, codes_of, with_holes
 from tiers import examples
 
@@ -22,6 +21,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.models.kernel.distances import distances_of
 from anbexact.models.kernel.fit import FIRST, choose_kernel, learn_kernel
 from anbexact.models.kernel.learned_relevance import LEARNED, with_learned_relevance
+from anbexact.models.kernel.mode import Objective
 from anbexact.models.kernel.rows import DistinctRows
 from anbexact.tables.folds import Folding, split_table
 
@@ -37,12 +37,8 @@ def fitted(sample, rate, l2, points=ALL, relevance=0.5):
 @contextmanager
 def to_the_end():
     """Let fits go on until rounding ends them; usually, they end where little is left to gain."""
-
-    def patient(*args, options, **others):
-        return minimize(*args, options={**options, "ftol": 1e-16}, **others)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mode_module, "minimize", patient)
+        patch.setattr(mode_module, "STATIONARY", 1e-16)
         patch.setattr(fit_module, "ENOUGH", 0.0)
         yield
 
@@ -121,7 +117,7 @@ class TestMode:
         new = [*rows, *Sample.drawn(seed + 1, 10).rows]
         covariances = 1 + sample.correlations(new, rows, 0.7, relevance)
         with to_the_end(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(mode_module, "FEWEST_ITERATIONS", fewest)
+            patch.setattr(mode_module, "FEWEST_PASSES", fewest)
             model, _, fit = learn_kernel(sample.table, {}, [[0.7], [l2], [relevance]], ALL, Deadline())
             again, in_time = fit.again(model, left, Deadline())
         assert in_time
@@ -149,27 +145,26 @@ class TestMode:
 
     @pytest.mark.parametrize("points", [5, ALL])
     @pytest.mark.parametrize("seed", range(3))
-    def test_changes_of_coordinates_lead_to_the_same_in_fewer_iterations(self, seed, points, monkeypatch):
+    def test_preconditioners_lead_to_the_same_with_fewer_products(self, seed, points, monkeypatch):
         sample = Sample.drawn(seed, 40, "mixed")
         codes = codes_of(sample.rows)
-        iterations: list[int] = []
-
-        def counted(*args, options, **others):
-            found = minimize(*args, options={**options, "ftol": 1e-12}, **others)
-            iterations.append(found.nit)
-            return found
+        products: list[int] = []
+        usual = Objective.product
+        monkeypatch.setattr(Objective, "product", lambda *given: products.append(1) or usual(*given))
+        monkeypatch.setattr(mode_module, "STATIONARY", 1e-12)
+        monkeypatch.setattr(mode_module, "PASSES", {8: 0.0, 4: 0.0})
 
         def fitted_after(fewest):
-            iterations.clear()
-            monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", fewest)
-            return fitted(sample, 3.0, 1e-3, points).posterior(codes), list(iterations)
+            products.clear()
+            monkeypatch.setattr(mode_module, "FEWEST_PASSES", fewest)
+            model, _, fit = learn_kernel(sample.table, {}, [[3.0], [1e-3], [0.5]], points, Deadline())
+            return model.posterior(codes), len(products), fit.mode.root
 
-        monkeypatch.setattr(mode_module, "minimize", counted)
-        expected, plain = fitted_after(10**4)
-        changed, own = fitted_after(5)
-        assert len(plain) == 1
-        assert own[:-1] == [5, 5, 10, 20, 40][: len(own) - 1]
-        assert sum(own) < plain[0]
+        expected, plain, root = fitted_after(10**4)
+        assert root is None
+        changed, own, root = fitted_after(5)
+        assert root is not None
+        assert own < plain
         np.testing.assert_allclose(changed, expected, atol=1e-3)
 
     def test_far_from_all_rows_there_are_the_class_frequencies(self):
@@ -328,7 +323,7 @@ class TestRows:
             with to_the_end():
                 return [fitted(sample, 0.5, 0.1, points).posterior(codes) for points in (5, ALL)]
 
-        monkeypatch.setattr(mode_module, "FEWEST_ITERATIONS", 4)
+        monkeypatch.setattr(mode_module, "FEWEST_PASSES", 4)
         whole = found()
         monkeypatch.setattr(mode_module, "CACHED", 150)
         monkeypatch.setattr(mode_module, "AT_ONCE", 200)
