@@ -26,6 +26,8 @@ STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """Precisions to try, strongest first."""
 ALWAYS = 4
 """How many of them are always tried; the search ends at a later one that is worse than the one before."""
+FIRST_OF_PATH, FAR_BELOW = 10.0, 0.5
+"""The first precision on the way to a weaker prior, and the share of the last one below which the way goes on."""
 LITTLE_WORK = 100_000
 """Number of distinct rows times families times classes up to which folds take turns: threads would mostly wait for
 the interpreter lock."""
@@ -127,6 +129,19 @@ def choose_strength(
         progress("strength of the prior", 1.0)
     in_order = tuple((l2, tried[l2]) for l2 in STRENGTHS if l2 in tried)
     return Strength(_top(in_order) if tried else STRENGTHS[0], in_order, generative, complete), start
+
+
+def start_of(design: Design, centre: Potentials, l2: float, deadline: Deadline) -> Floats | None:
+    """Return shifts from which a fit with a weak prior can start; None if a fit can as well start without any.
+
+    They are those of fits with stronger priors, each begun where the last one ended: far from the maximum, few
+    directions matter then.
+    """
+    start = None
+    for precision in STRENGTHS:
+        if precision <= FIRST_OF_PATH and 0 < l2 < FAR_BELOW * precision and not deadline.passed:
+            start = fit(design, centre, precision, start=start, stop=Stop(PRECISION, deadline=deadline)).shift
+    return start
 
 
 def _downwards(tried: Mapping[float, float]) -> Iterator[float]:

@@ -19,7 +19,7 @@ from anbexact.models.fidelity import Fidelity
 from anbexact.models.logit.design import Design, RowTargets, cell_states, make_design
 from anbexact.models.logit.fit import OUT_OF_TIME, Effort, Fit, Stop, fit
 from anbexact.models.logit.potentials import Floats, Potentials, class_families, network_potentials
-from anbexact.models.logit.prior_precision import Strength, choose_strength
+from anbexact.models.logit.prior_precision import Strength, choose_strength, start_of
 from anbexact.models.logit.terms import term_name
 from anbexact.models.parameters.counts import Counts, count_families
 from anbexact.models.parameters.tables import Tables
@@ -254,6 +254,8 @@ def refit(
                 progress=effort.progress,
             )
             l2 = strength.l2
+        else:
+            start = start_of(design, centre, l2, deadline)
         stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
         found = fit(design, centre, l2, start=start, stop=stop)
     if effort.progress is not None:

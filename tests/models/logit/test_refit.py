@@ -20,6 +20,7 @@ import anbexact.models.logit.prior_precision as strengths
 import anbexact.models.logit.refit as refitting
 import anbexact.tables.folds as folding
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_monks
 from anbexact.models.logit.design import make_design
@@ -580,6 +581,33 @@ class TestStrength:
         )
         assert one.refitted.strength == two.refitted.strength
         np.testing.assert_array_equal(one.coefficients, two.coefficients)
+
+
+class TestWay:
+    """Under a weak prior, fits with stronger ones come first."""
+
+    @pytest.mark.parametrize(("l2", "expected"), [(7.0, []), (0.4, [10, 1]), (0.001, [10, 1, 0.1, 0.01]), (0.0, [])])
+    def test_leads_from_stronger_priors_to_the_maximum(self, l2, expected, monkeypatch):
+        problem = random_problem(5, 3)
+        X, y = problem.frame()
+        passed = []
+        usual = strengths.fit
+        monkeypatch.setattr(strengths, "fit", lambda *of, **how: passed.append(of[2]) or usual(*of, **how))
+        before = fit(problem, TANClassifier()).to_logit()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # without a prior, the classes may be separated
+            found = before.refit(X, y, problem.weights, l2=l2).refitted
+        assert passed == expected
+        straight = usual(found.design, before.potentials, l2)
+        assert found.fit.penalised == pytest.approx(straight.penalised, abs=1e-6)
+
+    def test_ends_with_the_time(self):
+        problem = random_problem(5, 3)
+        X, y = problem.frame()
+        model = fit(problem, TANClassifier()).to_logit()
+        of_rows = model.refit(X, y, problem.weights, l2=1).refitted.design, model.potentials
+        assert strengths.start_of(*of_rows, 0.01, Deadline(1e-9)) is None
+        assert strengths.start_of(*of_rows, 0.01, Deadline()) is not None
 
 
 @pytest.mark.parametrize("rule", ["ml", "friedman", "acll", "eap"])
