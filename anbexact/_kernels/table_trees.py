@@ -83,29 +83,25 @@ def best_splits(codes, weights, arities, priors):
     strides = _strides(arities)
     n_boxes = strides[1] << arities[1]
     counts, totals = np.zeros((n_boxes, r)), np.zeros(n_boxes)
-    values, chosen = np.zeros((n_boxes, len(priors))), np.full((len(priors), n_boxes, 3), -1, np.int64)
+    values, chosen = np.zeros((n_boxes, len(priors))), np.full((len(priors), n_boxes, 3), -1, np.int16)
     for i in range(len(codes)):
         number = 0
         for p in range(1, width):
             number += strides[p] << codes[i, p]
         counts[number, codes[i, 0]] += weights[i]
         totals[number] += weights[i]
-    inside = np.zeros(width, np.int64)
-    for number in range(n_boxes):
-        rest, empty, several, options = number, False, 0, 0
+    inside = np.ones(width, np.int64)  # only boxes with a state of every parent: the others have no rows
+    more = True
+    while more:
+        number, several, options = 0, 0, 0
         for p in range(1, width):
-            inside[p] = rest // strides[p]
-            rest -= inside[p] * strides[p]
+            number += inside[p] * strides[p]
             n_inside = 0
             for s in range(arities[p]):
                 n_inside += inside[p] >> s & 1
-            if n_inside == 0:
-                empty = True
-            elif n_inside > 1:
+            if n_inside > 1:
                 several = p
                 options += _n_options(n_inside)
-        if empty:
-            continue
         if several > 0:
             lowest = inside[several] & -inside[several]
             other = number - lowest * strides[several]
@@ -140,6 +136,13 @@ def best_splits(codes, weights, arities, priors):
                         if _exceeds(value, best[j]):
                             best[j] = value
                             chosen[j, number, 0], chosen[j, number, 1], chosen[j, number, 2] = p, s, kind
+        more = False
+        for p in range(width - 1, 0, -1):  # the next number: the states of the last parent change fastest
+            inside[p] += 1
+            if inside[p] < np.int64(1) << arities[p]:
+                more = True
+                break
+            inside[p] = 1
     return chosen
 
 
@@ -342,10 +345,11 @@ def shrunk_distributions(nodes, counts, arities, of_class, strengths, exponent):
 
 
 @inner
-def _leaf_of(codes, nodes):
+def _leaf_of(codes, columns, nodes):
+    """Return the leaf of a row, whose state of parent p is ``codes[columns[p]]``."""
     v = 0
     while nodes[v, CHILD] >= 0:
-        s = codes[nodes[v, SPLIT]]
+        s = codes[columns[nodes[v, SPLIT]]]
         if nodes[v, KIND] == ALL:
             v = nodes[v, CHILD] + s
         else:
@@ -354,11 +358,17 @@ def _leaf_of(codes, nodes):
 
 
 @kernel
-def leaves_of(codes, nodes):
-    """Return the leaf of every row of ``codes``."""
-    found = np.empty(len(codes), np.int64)
-    for t in range(len(codes)):
-        found[t] = _leaf_of(codes[t], nodes)
+def leaves_of(codes, columns, nodes, starts):
+    """Return the leaf of every row in the tree of every family, (rows, families).
+
+    The codes of the variable of family f and of its parents are in the columns ``columns[f]`` of the codes, and the
+    nodes of its tree are those from ``starts[f]`` on.
+    """
+    found = np.empty((len(codes), len(columns)), np.int32)
+    for f in range(len(columns)):
+        own = nodes[starts[f] : starts[f + 1]]
+        for t in range(len(codes)):
+            found[t, f] = _leaf_of(codes[t], columns[f], own)
     return found
 
 
@@ -368,9 +378,9 @@ def leaves_of_all(nodes, arities):
     n_states = 1
     for p in range(1, len(arities)):
         n_states *= arities[p]
-    found, codes = np.empty(n_states, np.int64), np.zeros(len(arities), np.int64)
+    found, codes, columns = np.empty(n_states, np.int64), np.zeros(len(arities), np.int64), np.arange(len(arities))
     for j in range(n_states):
-        found[j] = _leaf_of(codes, nodes)
+        found[j] = _leaf_of(codes, columns, nodes)
         p = len(arities) - 1
         while p > 0:
             codes[p] += 1

@@ -57,23 +57,25 @@ class HeldOutTrees:
         rows = np.unique(np.linspace(0, n_rows - 1, predicted).astype(np.int64))
         self._weights = held_out.weights[rows]
         self._class_codes = held_out.column(class_name)[rows].astype(np.int64)
-        codes = {name: np.repeat(held_out.column(name)[rows], arity) for name in held_out.vocabulary.names}
-        codes[class_name] = np.tile(np.arange(arity), len(rows)).astype(np.int16)  # every row with every class
+        place = {name: k for k, name in enumerate(held_out.vocabulary.names)}
+        codes = np.repeat(held_out.codes[rows].astype(np.int64), arity, axis=0)
+        codes[:, place[class_name]] = np.tile(np.arange(arity), len(rows))  # every row with every class
+        largest = max(len(family.variables) for family in families)
+        columns = np.zeros((len(families), largest), dtype=np.int64)
+        for own, family in zip(columns, families, strict=True):
+            own[: len(family.variables)] = [place[name] for name in family.variables]
         shape = len(rows), arity, len(families)
-        self._states = np.stack([codes[family.name] for family in families], axis=1).reshape(shape)
+        self._states = codes[:, columns[:, 0]].reshape(shape)
         trees: dict[_Kind, list[TableTree]] = {kind: [] for kind in product((True, False), GRID["prior"])}
-        leaves: dict[_Kind, list[npt.NDArray[np.int32]]] = {kind: [] for kind in trees}
         for family in families:
-            asked = np.stack([codes[name] for name in family.variables], axis=1).astype(np.int64)
             growing = GrowingTrees(family, class_name, GRID["prior"])
             for kind in trees:
-                tree = growing.tree(*kind)
-                trees[kind].append(tree)
-                leaves[kind].append(leaves_of(asked, tree.nodes).astype(np.int32))
-        self._trees = {
-            kind: (*_together(of_kind), np.stack(leaves[kind], axis=1).reshape(shape))
-            for kind, of_kind in trees.items()
-        }
+                trees[kind].append(growing.tree(*kind))
+        self._trees = {}
+        for kind, of_kind in trees.items():
+            nodes, starts, *others = _together(of_kind)
+            leaves = leaves_of(codes, columns, nodes, starts).reshape(shape)
+            self._trees[kind] = (nodes, starts, *others, leaves)
 
     def log_likelihood(self, settings: TreeSettings) -> float:
         """Return Σ_t w_t ln P(c_t | x_t), total in nats; ``settings.prior`` is one of `GRID`."""

@@ -40,7 +40,7 @@ from anbexact.models.parameters.tables import ConditionalTable, Tables
 MOST_STATES_SEARCHED, MOST_COUNTS = 14, 2_000_000
 """Largest sum of the parents' numbers of states for which the tree is optimal: there are 2 to this power boxes. And
 the largest product of this power and the number of states of the variable."""
-NONE_CHOSEN = np.empty((0, 3), dtype=np.int64)
+NONE_CHOSEN = np.empty((0, 3), dtype=np.int16)
 """In place of the splits of an optimal tree: splits are chosen greedily."""
 
 

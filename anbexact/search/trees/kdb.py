@@ -97,12 +97,13 @@ def ranked_parents(
     table: DiscreteTable, k: int, n_jobs: int | None, progress: Progress | None
 ) -> list[tuple[int, list[int]]]:
     """Return the features in the order of kDB, each with its k parents, both by number, highest information first."""
-    features, likelihood = table.vocabulary.features, LL()
-    pairs = pair_scores(FamilyScorer(table, likelihood, thread_count(n_jobs), Deadline()), progress)
-    if pairs is None:  # without a time limit, nothing else stops it
+    scorer = FamilyScorer(table, LL(), thread_count(n_jobs), Deadline())
+    pairs = pair_scores(scorer, progress)
+    alone = scorer.set_scores(np.append(-1, scorer.features)[:, None], "features", None)
+    if pairs is None or alone is None:  # without a time limit, nothing else stops it
         raise KeyboardInterrupt
-    informations = pairs.alone - [likelihood.local_score(table, feature, []) for feature in features]
-    order = _highest(informations, range(len(features)), len(features), pairs.rounding)
+    informations = pairs.alone - (alone[1:] - alone[0])
+    order = _highest(informations, range(scorer.n), scorer.n, pairs.rounding)
     return [
         (child, _highest(pairs.gains[:, child], order[:place], k, pairs.rounding))
         for place, child in enumerate(order)
@@ -112,6 +113,11 @@ def ranked_parents(
 def _highest(values: Floats, candidates: Sequence[int], most: int, rounding: float) -> list[int]:
     """Return the candidates with the highest values, highest first; ties (to within rounding) ascending."""
     left = sorted(candidates)
+    if most == 0 or not left:
+        return []
+    by_value = np.argsort(-values[left], kind="stable")[: most + 1]
+    if (np.diff(values[left][by_value]) < -rounding).all():  # no ties
+        return [left[place] for place in by_value[:most]]
     chosen: list[int] = []
     while left and len(chosen) < most:
         of_left = values[left]
