@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from anbexact.scores import Score
+import numpy as np
+
+from anbexact._runtime.deadline import Deadline
+from anbexact.scores import Score, SetScore
+from anbexact.scores.capabilities import has_set_scores
+from anbexact.search.scoring.pair_scores import FamilyScorer
+from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 
@@ -21,5 +27,21 @@ def class_of(table: DiscreteTable) -> Hashable:
 
 def total_score(table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]) -> float:
     """Return the sum of the local scores of all variables; total in nats."""
+    if isinstance(score, SetScore) and has_set_scores(score) and not isinstance(table, CountedTable):
+        at_once = _of_sets(table, score, parents)
+        if at_once is not None:  # an interrupt ends what is computed at once, but the best structure is returned
+            return at_once
     table.foresee([child, *child_parents] for child, child_parents in parents.items())
     return float(sum(score.local_score(table, child, child_parents) for child, child_parents in parents.items()))
+
+
+def _of_sets(table: DiscreteTable, score: SetScore, parents: dict[Hashable, tuple[Hashable, ...]]) -> float | None:
+    """Return the sum of F(child and parents) - F(parents), all computed at once; None after an interrupt."""
+    place = {name: k for k, name in enumerate(table.vocabulary.names)}
+    sets = [[place[name] for name in own] for own in parents.values()]
+    sets += [[place[child], *own] for child, own in zip(parents, sets, strict=True)]
+    members = np.full((len(sets), max(map(len, sets), default=0)), -1)
+    for row, own in zip(members, sets, strict=True):
+        row[len(row) - len(own) :] = sorted(own)
+    scores = FamilyScorer(table, score, 1, Deadline()).set_scores(members, "total score", None)
+    return None if scores is None else float((scores[len(parents) :] - scores[: len(parents)]).sum())
