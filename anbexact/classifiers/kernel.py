@@ -79,7 +79,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
         The relevances r_j, which are 1 on average. A number, 0 or more, is the exponent γ for which r_j is
         proportional to ``(I_j + max I / 20)^γ``, where I_j is the estimated mutual information of feature j and the
         class. With ``"learned"``, a short search looks for the r_j under which the classes of a third of the
-        rows, but at least 350 and at most 1,000, are most probable, given a prior that favours equal ones
+        rows, but at least 200 and at most 1,000, are most probable, given a prior that favours equal ones
         (:func:`~anbexact.models.kernel.learned_relevance.with_learned_relevance`). ``"auto"`` chooses likewise from
         the exponents 0, 1/2 and 1. Where columns are cut or there are up to 1,000 distinct rows, with up to 20
         classes and 5,000 states of all features, it also chooses from learned relevances.

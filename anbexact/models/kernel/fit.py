@@ -51,11 +51,13 @@ ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 ENOUGH = 1e-4
 """Relative decrease of the objective in an iteration at which a fit in the folds of the search ends: further
 iterations would hardly change which setting is best."""
+CLOSENESS = 0.1
+"""Share of the usual decrease at which a fit ends that begins at a fit to more rows: it is to forget the others."""
 BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
-ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (350, 1_000), 3
-"""Relevances are learned from a third of the distinct rows, but from at least 350 of them, and at most 1,000."""
+ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (200, 1_000), 3
+"""Relevances are learned from a third of the distinct rows, but from at least 200 of them, and at most 1,000."""
 MOST_CORRELATIONS = 5 * 10**7
 """Maximum number of correlations between rows and points; with more rows, there are fewer points."""
 PRODUCTS_PER_SECOND = 10**9
@@ -370,7 +372,7 @@ class KernelFit(NamedTuple):
     def again(self, model: KernelModel, table: DiscreteTable, deadline: Deadline) -> tuple[KernelModel, bool]:
         """Return the model of this fit, fitted to some of its rows, and whether this ended in time.
 
-        The distances and the points stay as they are. The fit begins where this one ended, in its coordinates.
+        The distances and the points stay as they are. The fit begins where this one ended, with its preconditioner.
 
         Parameters
         ----------
@@ -384,7 +386,7 @@ class KernelFit(NamedTuple):
         basis: Any = self.basis[self.rows.places_of(rows)].astype(np.float32, copy=False)
         with one_blas_thread():
             objective = Objective(basis, rows.weights, rows.biases, model.l2)
-            found = mode(objective, deadline, self.mode.coefficients, root=self.mode.root)
+            found = mode(objective, deadline, self.mode.coefficients, root=self.mode.root, closeness=CLOSENESS)
         coefficients, biases = self.of_points(found), rows.biases + found.coefficients[-1]
         return replace(model, coefficients=coefficients, biases=biases), not deadline.passed
 

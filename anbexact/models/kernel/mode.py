@@ -204,15 +204,16 @@ def mode(
     start: Floats | None = None,
     share: float = 0.0,
     root: Floats | None = None,
+    closeness: float = 1.0,
 ) -> Mode:
     """Return the coefficients that minimise an objective, or the best found before the deadline.
 
     Newton's method begins at ``start``, or at 0, and ends when a step decreases the objective by no more than
-    `STATIONARY`, or by no more than a ``share`` of its value. Steps are found by conjugate gradients. If these take
-    longer than the factorisation of the mean curvature, this preconditions them; it is computed anew after twice as
-    many passes over the basis, then after four times as many, and so on, as long as there is time. A ``root``, that
-    of a similar objective near its minimum, preconditions all steps; it is replaced only after `LONGER_WITH_ROOT`
-    times as many passes.
+    `STATIONARY` times ``closeness``, or by no more than a ``share`` of its value. Steps are found by conjugate
+    gradients. If these take longer than the factorisation of the mean curvature, this preconditions them; it is
+    computed anew after twice as many passes over the basis, then after four times as many, and so on, as long as
+    there is time. A ``root``, that of a similar objective near its minimum, preconditions all steps; it is replaced
+    only after `LONGER_WITH_ROOT` times as many passes.
 
     References
     ----------
@@ -229,7 +230,7 @@ def mode(
                 root = _root(objective.mean_curvature(point.probability), np.finfo(objective.precision).eps)
                 most *= 2
             passes, left = 0, deadline.left
-        enough = max(share * abs(point.value), STATIONARY * max(1.0, abs(point.value)))
+        enough = max(share * abs(point.value), closeness * STATIONARY * max(1.0, abs(point.value)))
         step, products = _newton_step(objective, point, root, SURPLUS * enough, most, deadline)
         slope, size = float(np.vdot(point.gradient, step)), 1.0
         if not slope < 0:
