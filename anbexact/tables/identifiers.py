@@ -185,11 +185,11 @@ def warn_about_class(
     """
     kept = (weights > 0) & ~target.missing
     codes, labels = target.coded
-    counts = pd.Series(codes[kept]).value_counts()
-    n, n_classes = int(kept.sum() if repeats is None else repeats[kept].sum()), len(counts)
+    occurring = np.flatnonzero(np.bincount(codes[kept]))
+    n, n_classes = int(kept.sum() if repeats is None else repeats[kept].sum()), len(occurring)
     if n_classes == 1 and len(declared) < 2:
         warn(
-            f"the class {target.name!r} is {labels[counts.index[0]]!r} in every row: with a single class there is "
+            f"the class {target.name!r} is {labels[occurring[0]]!r} in every row: with a single class there is "
             "nothing to learn, and that class is predicted for every row",
         )
     elif n >= FEWEST_ROWS and n_classes >= DISTINCT_SHARE * n:

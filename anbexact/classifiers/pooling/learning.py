@@ -92,11 +92,10 @@ class Record:
     longest: float = 0.0
     constant: Floats | None = None
 
-    def repeats(self, others: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any]) -> bool:
-        """Record and return whether the member, learned from all rows, predicts them as one of the others does."""
+    def repeats(self, others: Sequence[Record], frames: Sequence[Any], labels: Sequence[Any]) -> bool:
+        """Record and return whether the member, learned from all rows, predicts some as one of the others does."""
         assert self.fitted is not None
-        logs = [finite_logs(log_posteriors(self.fitted, fold.held_out.given.X, labels)) for fold in folds]
-        self.own_logs = np.concatenate(logs)
+        self.own_logs = np.concatenate([finite_logs(log_posteriors(self.fitted, X, labels)) for X in frames])
         for other in others:
             if np.sqrt(np.mean((self.own_logs - other.own_logs) ** 2)) < ALIKE:
                 self.outcome = SAME.format(other.member.name)
@@ -317,7 +316,7 @@ def _learn_in_turn(
         try:
             tell("all rows", 0)
             record.learn(fits, deadline.left or SHORTEST, record.like(records[:place]))
-            if sparing and folds and record.repeats(done, folds, labels):
+            if sparing and folds and record.repeats(done, _to_compare(rows, folds), labels):
                 continue
             for number, fold in enumerate(folds):
                 if deadline.left <= record.longest:
@@ -363,11 +362,18 @@ def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
     return total < LITTLE or record.log_loss < LITTLE_PER_ROW
 
 
+def _to_compare(rows: FitRows, folds: Sequence[Fold]) -> list[Any]:
+    """Return frames of the rows that are held out in some fold, as few as possible."""
+    if sum(len(fold.held_out.codes) for fold in folds) == len(rows.weights):
+        return [rows.X]
+    return [fold.held_out.given.X for fold in folds]
+
+
 def _leave_out_same(
     records: Sequence[Record],
     places: Iterable[int],
     known: Sequence[Record],
-    folds: Sequence[Fold],
+    frames: Sequence[Any],
     labels: Sequence[Any],
 ) -> None:
     """Record which members at some places, learned from all rows, predict them as a known or an earlier one does."""
@@ -376,7 +382,7 @@ def _leave_out_same(
         if record.outcome:
             continue
         try:
-            if not record.repeats(earlier, folds, labels):
+            if not record.repeats(earlier, frames, labels):
                 earlier.append(record)
         except (MemoryError, ValueError) as error:
             _refuse(record, records, error)
@@ -447,7 +453,7 @@ def _learn_on_workers(
         for place in places:
             records[place].caught = caught  # which member gave a warning is not known
         if sparing and folds:
-            _leave_out_same(records, places, known, folds, labels)
+            _leave_out_same(records, places, known, _to_compare(rows, folds), labels)
         learned = [[place for place in group if not records[place].outcome] for group in groups]
         jobs = [(group, k) for group in learned if group for k in range(len(folds))]
         with warnings.catch_warnings():  # not in the jobs: all threads share the filters

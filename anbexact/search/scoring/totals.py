@@ -10,7 +10,6 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.scores import Score, SetScore
 from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.scoring.pair_scores import FamilyScorer
-from anbexact.tables.counted.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 
@@ -27,7 +26,7 @@ def class_of(table: DiscreteTable) -> Hashable:
 
 def total_score(table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]) -> float:
     """Return the sum of the local scores of all variables; total in nats."""
-    if isinstance(score, SetScore) and has_set_scores(score) and not isinstance(table, CountedTable):
+    if isinstance(score, SetScore) and has_set_scores(score):
         at_once = _of_sets(table, score, parents)
         if at_once is not None:  # an interrupt ends what is computed at once, but the best structure is returned
             return at_once

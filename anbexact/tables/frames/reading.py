@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -22,13 +23,14 @@ from anbexact.tables.frames.series import object_array, read_narwhals, read_pand
 
 MOST_KEPT = 2_000_000
 """Maximum number of cells of a frame whose columns are kept."""
-_kept: ContextVar[dict[int, tuple[pd.DataFrame, list[Column]]] | None] = ContextVar("columns read", default=None)
-"""The columns of frames that were read before, by the identity of the frame; see :func:`frames_read_once`."""
+_Kept = dict[int, tuple[pd.DataFrame | pd.Series, list[Column]]]
+_kept: ContextVar[_Kept | None] = ContextVar("columns read", default=None)
+"""The columns of frames and series that were read before, by their identity; see :func:`frames_read_once`."""
 
 
 @contextmanager
 def frames_read_once() -> Iterator[None]:
-    """Keep the columns of the pandas frames that are read within the block, which must not change there."""
+    """Keep the columns of pandas frames and series that are read within the block; these must not change there."""
     token = _kept.set({})
     try:
         yield
@@ -63,9 +65,13 @@ def names_only(X: Any) -> Any:
     All versions of scikit-learn read names from it; 1.7 reads none from polars 2.
     """
     names = frame_names(X)
-    if names is None:
-        return X
-    return pd.DataFrame(np.empty((0, len(names))), columns=names)  # pandas takes four times as long for names alone
+    return X if names is None else _empty_frame(tuple(names))
+
+
+@lru_cache(maxsize=8)
+def _empty_frame(names: tuple[Hashable, ...]) -> pd.DataFrame:
+    """Return a frame without rows; fits of the same columns come one after the other."""
+    return pd.DataFrame(np.empty((0, len(names))), columns=list(names))
 
 
 def is_series(values: object) -> bool:
@@ -139,13 +145,23 @@ def read_column(values: Any, name: Hashable) -> Column:
     if pyarrow is not None and isinstance(values, pyarrow.Array):
         values = pyarrow.chunked_array([values])
     if isinstance(values, pd.Series | pd.Index | pd.Categorical):
-        return read_pandas(pd.Series(values), name)
+        return _read_series(pd.Series(values) if not isinstance(values, pd.Series) else values, name)
     if is_series(values):
         return read_narwhals(nw.from_native(values, series_only=True)).renamed(name)
     if hasattr(values, "__array__"):
         values = np.asarray(values)
     array = values if isinstance(values, np.ndarray) else object_array(values)
     return _read_array(array, name)
+
+
+def _read_series(series: pd.Series, name: Hashable) -> Column:
+    """Return a series as a column, that of an earlier reading where it is kept."""
+    kept = _kept.get()
+    if kept is None or len(series) > MOST_KEPT:
+        return read_pandas(series, name)
+    if id(series) not in kept:
+        kept[id(series)] = series, [read_pandas(series, name)]
+    return kept[id(series)][1][0].renamed(name)
 
 
 def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
