@@ -61,7 +61,7 @@ def _change(total, predictors, probability):
 
 @kernel
 def dense_pass(
-    columns, triangular, weights, totals, contrasts, vectors, constant, probability, curved, gradient, of_constant
+    columns, lengths, weights, totals, contrasts, vectors, constant, probability, curved, gradient, of_constant
 ):
     """Return the conditional log likelihood, and add minus its gradient to two arrays, or a product with the Hessian.
 
@@ -70,8 +70,8 @@ def dense_pass(
     Parameters
     ----------
     columns : (rows, columns) float64 or float32
-    triangular : bool
-        Whether row t has no entries but 0 beyond column t.
+    lengths : (rows,) int64
+        Row t has no entries but 0 from column ``lengths[t]`` on; ascending.
     weights : (rows, classes) float64
         Weight of the row with each class.
     totals : (rows,) float64
@@ -89,8 +89,8 @@ def dense_pass(
     of_constant : (classes,) float64
         By the constant.
     """
-    n_rows, length = columns.shape
-    n_contrasts, n_classes, n_columns = len(vectors), len(constant), length
+    n_rows, n_columns = columns.shape
+    n_contrasts, n_classes = len(vectors), len(constant)
     products = np.zeros((n_contrasts, AT_ONCE), columns.dtype)
     slopes = np.zeros((n_contrasts, AT_ONCE), columns.dtype)
     sums = np.zeros((n_contrasts, n_columns), columns.dtype)
@@ -100,8 +100,7 @@ def dense_pass(
         last = n_rows - 1
         first, second = columns[start], columns[min(start + 1, last)]
         third, fourth = columns[min(start + 2, last)], columns[min(start + 3, last)]
-        if triangular:
-            length = min(start + AT_ONCE, n_rows)
+        length = lengths[min(start + AT_ONCE, n_rows) - 1]
         for j in range(n_contrasts):
             _products(first, second, third, fourth, vectors[j], length, products[j])
         for i in range(AT_ONCE):

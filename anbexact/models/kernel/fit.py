@@ -14,7 +14,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.special import log_softmax
 
-from anbexact._runtime.arrays import Floats
+from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import one_blas_thread
@@ -383,9 +383,10 @@ class KernelFit(NamedTuple):
         deadline : Deadline
         """
         rows = DistinctRows.of(table)
-        basis: Any = self.basis[self.rows.places_of(rows)].astype(np.float32, copy=False)
+        places = self.rows.places_of(rows)
+        basis: Any = self.basis[places].astype(np.float32, copy=False)
         with one_blas_thread():
-            objective = Objective(basis, rows.weights, rows.biases, model.l2)
+            objective = Objective(basis, rows.weights, rows.biases, model.l2, _lengths(self.basis, places))
             found = mode(objective, deadline, self.mode.coefficients, root=self.mode.root, closeness=CLOSENESS)
         coefficients, biases = self.of_points(found), rows.biases + found.coefficients[-1]
         return replace(model, coefficients=coefficients, biases=biases), not deadline.passed
@@ -453,8 +454,16 @@ def _mode(
 
     If all rows are points, the basis is the factor of their correlations.
     """
-    triangular = basis.shape[0] == basis.shape[1]
-    return mode(Objective(basis, rows.weights, rows.biases, l2, triangular=triangular), deadline, start, share)
+    lengths = _lengths(basis, np.arange(len(basis)))
+    return mode(Objective(basis, rows.weights, rows.biases, l2, lengths), deadline, start, share)
+
+
+def _lengths(basis: Floats, places: npt.NDArray[np.integer]) -> Positions | None:
+    """Return the lengths of some rows of a basis that is triangular; None for another one.
+
+    The basis of rows all of which are points is triangular.
+    """
+    return places.astype(np.int64) + 1 if basis.shape[0] == basis.shape[1] else None
 
 
 def learn_kernel(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from anbexact._kernels.dense_softmax import dense_pass
-from anbexact._runtime.arrays import Floats
+from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 
 STATIONARY = 1e-8
@@ -67,15 +67,16 @@ class Objective:
         b.
     l2 : float
         λ.
-    triangular : bool
-        Whether B is lower triangular, so that half of the work is left out with few classes.
+    lengths : (rows,) int64, optional
+        Ascending numbers of columns of B beyond which rows have no entries but 0. With few classes, these are left
+        out.
     """
 
     def __init__(
-        self, basis: Floats, weights: Floats, biases: Floats, l2: float, *, triangular: bool = False
+        self, basis: Floats, weights: Floats, biases: Floats, l2: float, lengths: Positions | None = None
     ) -> None:
         self._basis, self._weights, self._biases, self._l2 = np.ascontiguousarray(basis), weights, biases, l2
-        self._triangular = triangular
+        self._lengths = np.full(len(basis), basis.shape[1]) if lengths is None else lengths
         self._per_row, self._total = weights.sum(axis=1), float(weights.sum())
         self.n_classes = weights.shape[1]
         self._contrasts = _contrasts(self.n_classes)
@@ -145,7 +146,7 @@ class Objective:
         by_vectors, by_constant = np.zeros(vectors.shape), np.zeros(self.n_classes)
         log_likelihood: float = dense_pass(
             self._basis,
-            self._triangular,
+            self._lengths,
             self._weights,
             self._per_row,
             self._contrasts,

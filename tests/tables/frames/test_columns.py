@@ -418,6 +418,20 @@ class TestContainers:
             assert read_columns(X)[0] is not read_columns(X)[0]
             assert read_columns(other)[0] is read_columns(other)[0]
 
+    def test_series_are_read_once_within_a_block(self, monkeypatch):
+        y, other = pd.Series(["x", "y"], name="k"), pd.Series(["z"])
+        with frames_read_once():
+            first = read_column(y, "k")
+            assert read_column(y, "k") is first
+            renamed = read_column(y, "m")
+            assert (renamed.name, renamed.values()) == ("m", first.values())
+            assert read_column(other, "k").values() == ["z"]
+            assert read_column(y.copy(), "k") is not first
+        assert read_column(y, "k") is not first
+        monkeypatch.setattr(reading, "MOST_KEPT", 1)
+        with frames_read_once():
+            assert read_column(y, "k") is not read_column(y, "k")
+
 
 @pytest.mark.parametrize("others", [[1, 2, None], [1.5, 2, None]])
 def test_whole_numbers_beyond_all_floats_are_infinite(others):
