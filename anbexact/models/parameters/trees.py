@@ -30,6 +30,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from anbexact._kernels.table_trees import best_splits, grown_tree, leaves_of_all, pruned_tree, shrunk_distributions
 from anbexact._runtime.arrays import Floats, Positions
@@ -145,7 +146,7 @@ class GrowingTrees:
         self._small = len(family.parents) > 0 and few
         self._n_joint = len(np.unique(family.cells % prod(family.shape[1:])))
         self._grown: dict[int, Any] = {}
-        self._chosen: Positions | None = None
+        self._chosen: npt.NDArray[np.int16] | None = None
 
     def tree(self, class_first: bool, prior: float) -> TableTree:
         """Return the tree for these settings; see :class:`TreeSettings`."""
@@ -162,7 +163,7 @@ class GrowingTrees:
             grown = self._grown[first]
         return TableTree(self._arities, self._of_class, *pruned_tree(*grown, self._arities, prior))
 
-    def _grow(self, first: int, chosen: Positions) -> Any:
+    def _grow(self, first: int, chosen: npt.NDArray[np.int16]) -> Any:
         return grown_tree(self._codes, self._weights, self._arities, self._n_joint, first, chosen)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from anbexact._runtime.deadline import Deadline
-from anbexact.scores import Score, SetScore
+from anbexact.scores import Score
 from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.tables.table import DiscreteTable
@@ -26,7 +26,7 @@ def class_of(table: DiscreteTable) -> Hashable:
 
 def total_score(table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]) -> float:
     """Return the sum of the local scores of all variables; total in nats."""
-    if isinstance(score, SetScore) and has_set_scores(score):
+    if has_set_scores(score):
         at_once = _of_sets(table, score, parents)
         if at_once is not None:  # an interrupt ends what is computed at once, but the best structure is returned
             return at_once
@@ -34,7 +34,7 @@ def total_score(table: DiscreteTable, score: Score, parents: dict[Hashable, tupl
     return float(sum(score.local_score(table, child, child_parents) for child, child_parents in parents.items()))
 
 
-def _of_sets(table: DiscreteTable, score: SetScore, parents: dict[Hashable, tuple[Hashable, ...]]) -> float | None:
+def _of_sets(table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]) -> float | None:
     """Return the sum of F(child and parents) - F(parents), all computed at once; None after an interrupt."""
     place = {name: k for k, name in enumerate(table.vocabulary.names)}
     sets = [[place[name] for name in own] for own in parents.values()]
