@@ -32,7 +32,7 @@ def _products(first, second, third, fourth, vector, length, found):
 
 @inner
 def _excess(weights, total, predictors, probability):
-    """Return the log likelihood of a row, and write minus its derivatives by the predictors over these.
+    """Return the log likelihood of a row, and overwrite the predictors with minus its derivatives by them.
 
     Fill ``probability`` with the class probabilities.
     """
@@ -51,7 +51,7 @@ def _excess(weights, total, predictors, probability):
 
 @inner
 def _change(total, predictors, probability):
-    """Write the change of minus the derivatives over changes of the predictors, to first order."""
+    """Overwrite changes of the predictors with those of minus the derivatives that follow, to first order."""
     mean = 0.0
     for c in range(len(predictors)):
         mean += probability[c] * predictors[c]

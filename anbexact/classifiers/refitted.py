@@ -69,7 +69,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         the classes are separable. None: no refit, so that ``logit_`` has the posterior of the network; this is how
         a network that was changed by hand is kept (:meth:`NetworkClassifier.with_logit`).
     max_iter : int, default 500
-        Maximum number of iterations of the refit.
+        Maximum number of iterations of the refit, and of each of the fits under stronger priors that lead to it.
     soft_weight : float, default 1.0
         The share λ of the probabilities ``soft`` in the targets of a fit that has them, from 0 to 1: a row of class y
         has the target ``(1 - λ) e_y + λ q``, where e_y is 1 for its class and 0 for others.

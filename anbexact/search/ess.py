@@ -15,6 +15,7 @@ from anbexact._runtime.line_search import best_on_log_scale
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.search.exact.solution import rounding_error
+from anbexact.search.scoring.totals import total_score
 from anbexact.tables.table import DiscreteTable
 
 LEAST_ESS, MOST_ESS = 0.01, 1e5
@@ -96,7 +97,7 @@ def climb_in_ess(
             following = learn(table, better, seconds_left(deadline))
             if following.parents == structure.parents:
                 return following, better
-            of_structure = sum(better.local_score(table, name, list(of)) for name, of in structure.parents.items())
+            of_structure = total_score(table, better, dict(structure.parents))
             if following.score < of_structure - rounding_error(table, of_structure):
                 break
             structure, score = following, better

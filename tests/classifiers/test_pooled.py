@@ -753,6 +753,15 @@ class TestFit:
         assert outcome("far", "further") == outcome("denser") == "far and further are far behind"
         assert outcome("far", "denser") == "far and further are far behind"
 
+    def test_members_are_compared_on_all_rows_that_are_held_out(self):
+        _, folds = self.cross_fitted_with_folds(members=TWO)
+        held_out = [fold.held_out.given.X for fold in folds]
+        X = pd.concat(held_out)
+        rows = FitRows(X, None, np.ones(len(X)))
+        assert learning._to_compare(rows, folds)[0] is X
+        compared = learning._to_compare(rows, folds[:-1])
+        assert [id(frame) for frame in compared] == [id(frame) for frame in held_out[:-1]]
+
     @pytest.mark.parametrize("workers", [1, 2])
     def test_members_that_predict_alike_are_weighted_as_often_as_they_are(self, workers):
         (_, bayes), (_, tan) = TWO

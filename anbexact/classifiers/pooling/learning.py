@@ -93,7 +93,7 @@ class Record:
     constant: Floats | None = None
 
     def repeats(self, others: Sequence[Record], frames: Sequence[Any], labels: Sequence[Any]) -> bool:
-        """Record and return whether the member, learned from all rows, predicts some as one of the others does."""
+        """Record and return whether it, learned from all rows, predicts those of frames as one of the others does."""
         assert self.fitted is not None
         self.own_logs = np.concatenate([finite_logs(log_posteriors(self.fitted, X, labels)) for X in frames])
         for other in others:
@@ -363,7 +363,7 @@ def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
 
 
 def _to_compare(rows: FitRows, folds: Sequence[Fold]) -> list[Any]:
-    """Return frames of the rows that are held out in some fold, as few as possible."""
+    """Return the rows that are held out in some fold, in as few frames as possible."""
     if sum(len(fold.held_out.codes) for fold in folds) == len(rows.weights):
         return [rows.X]
     return [fold.held_out.given.X for fold in folds]

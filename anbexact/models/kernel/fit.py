@@ -49,10 +49,11 @@ FOLDS, ROWS_TO_PREDICT = 3, 800
 ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
 ENOUGH = 1e-4
-"""Relative decrease of the objective in an iteration at which a fit in the folds of the search ends: further
-iterations would hardly change which setting is best."""
+"""Relative decrease of the objective in a step at which a fit in the folds of the search ends: further steps would
+hardly change which setting is best."""
 CLOSENESS = 0.1
-"""Share of the usual decrease at which a fit ends that begins at a fit to more rows: it is to forget the others."""
+"""Share of the usual decrease at which a fit to some of the rows ends if it begins at a fit to all: it must forget
+the others."""
 BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
@@ -450,19 +451,13 @@ def _mode(
     start: Floats | None = None,
     share: float = 0.0,
 ) -> Mode:
-    """Return the result of :func:`~anbexact.models.kernel.mode.mode` for some rows.
-
-    If all rows are points, the basis is the factor of their correlations.
-    """
+    """Return the result of :func:`~anbexact.models.kernel.mode.mode` for some rows."""
     lengths = _lengths(basis, np.arange(len(basis)))
     return mode(Objective(basis, rows.weights, rows.biases, l2, lengths), deadline, start, share)
 
 
 def _lengths(basis: Floats, places: npt.NDArray[np.integer]) -> Positions | None:
-    """Return the lengths of some rows of a basis that is triangular; None for another one.
-
-    The basis of rows all of which are points is triangular.
-    """
+    """Return the lengths of some rows of a basis, which is triangular if all rows are points; None if it is not."""
     return places.astype(np.int64) + 1 if basis.shape[0] == basis.shape[1] else None
 
 

@@ -15,15 +15,17 @@ from anbexact._runtime.deadline import Deadline
 STATIONARY = 1e-8
 """Decrease of the objective in a step at which a fit ends, in nats per unit of weight; relative to the objective
 where this is above 1."""
-LOOSE, SURPLUS = 0.3, 0.3
-"""A step ends where its residual is at most this share of the gradient, in the norm of the preconditioner; or where a
-product with the Hessian promises to lower the objective by no more than this share of the decrease at which the fit
-ends."""
+LOOSE, NEGLIGIBLE, UNEVEN = 0.3, 0.3, 0.7
+"""Conjugate gradients end where the residual is at most the first share of the gradient, in the norm of the
+preconditioner; or where a product with the Hessian promises to lower the objective by no more than the second share
+of the decrease at which the fit ends, and by no more than the third share of what products so far did on average: the
+first ones sometimes promise little, and later ones much."""
 SUFFICIENT = 1e-4
 """Share of the decrease that its slope promises, which a step must achieve, or it is halved."""
 FEWEST_PASSES, PASSES = 40, {8: 0.5, 4: 0.25}
 """Fewest passes over the basis before there is a preconditioner; and, by the number of bytes of an entry of the
-basis, how many times (number of functions of the basis) / (classes - 1) passes take about as long as one."""
+basis, how many times (number of functions of the basis) / (classes - 1) passes take about as long as its
+computation."""
 LONGER_WITH_ROOT = 4
 """How many times as many passes come before the first preconditioner if one is given, which is often good enough."""
 CACHED, AT_ONCE = 1 << 22, 1 << 25
@@ -76,7 +78,7 @@ class Objective:
         self, basis: Floats, weights: Floats, biases: Floats, l2: float, lengths: Positions | None = None
     ) -> None:
         self._basis, self._weights, self._biases, self._l2 = np.ascontiguousarray(basis), weights, biases, l2
-        self._lengths = np.full(len(basis), basis.shape[1]) if lengths is None else lengths
+        self._lengths = np.full(len(basis), basis.shape[1], np.int64) if lengths is None else lengths
         self._per_row, self._total = weights.sum(axis=1), float(weights.sum())
         self.n_classes = weights.shape[1]
         self._contrasts = _contrasts(self.n_classes)
@@ -213,8 +215,9 @@ def mode(
     `STATIONARY` times ``closeness``, or by no more than a ``share`` of its value. Steps are found by conjugate
     gradients. If these take longer than the factorisation of the mean curvature, this preconditions them; it is
     computed anew after twice as many passes over the basis, then after four times as many, and so on, as long as
-    there is time. A ``root``, that of a similar objective near its minimum, preconditions all steps; it is replaced
-    only after `LONGER_WITH_ROOT` times as many passes.
+    there is time. A ``root``, that of a similar objective near its minimum, preconditions the steps from the first
+    on, and is replaced only after `LONGER_WITH_ROOT` times as many passes. In a basis of nearly equal functions, a
+    fit can end before there is a preconditioner, and further from the minimum than others.
 
     References
     ----------
@@ -227,12 +230,12 @@ def mode(
     point, passes, left = objective.at(own), 1, deadline.left
     while True:
         if passes >= most:
-            if left == inf or deadline.left > left - deadline.left:  # a factorisation takes about as long as these
+            if left == inf or deadline.left > left - deadline.left:  # it takes as long as these passes
                 root = _root(objective.mean_curvature(point.probability), np.finfo(objective.precision).eps)
                 most *= 2
             passes, left = 0, deadline.left
         enough = max(share * abs(point.value), closeness * STATIONARY * max(1.0, abs(point.value)))
-        step, products = _newton_step(objective, point, root, SURPLUS * enough, most, deadline)
+        step, products = _newton_step(objective, point, root, NEGLIGIBLE * enough, most, deadline)
         slope, size = float(np.vdot(point.gradient, step)), 1.0
         if not slope < 0:
             break
@@ -254,18 +257,23 @@ def _newton_step(
 ) -> tuple[Floats, int]:
     """Return a step from a point by at most ``most`` preconditioned conjugate gradients, and how many these were.
 
-    It ends as soon as one of them promises to lower the objective by no more than a negligible amount.
+    They end as soon as one of them promises to lower the objective by no more than a negligible amount; see `UNEVEN`.
     """
     step, residual = np.zeros(objective.shape), -point.gradient
     scaled = _preconditioned(root, residual)
     direction, size = scaled, float(np.vdot(residual, scaled))
-    products, least = 0, LOOSE**2 * size
+    products, promised, least = 0, 0.0, LOOSE**2 * size
     while size > least and products < most:
         product = objective.product(point.probability, direction)
         products += 1
-        length = size / float(np.vdot(direction, product))
+        curvature = float(np.vdot(direction, product))
+        if not curvature > 0:  # by rounding
+            break
+        length = size / curvature
         step += length * direction
-        if length * size / 2 <= negligible or deadline.passed:
+        gain = length * size / 2
+        promised += gain
+        if deadline.passed or (gain <= negligible and products * gain <= UNEVEN * promised):
             break
         residual = residual - length * product  # not in place: without a preconditioner, it is the direction, too
         scaled = _preconditioned(root, residual)

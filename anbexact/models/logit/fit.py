@@ -76,7 +76,7 @@ class Effort(NamedTuple):
     Attributes
     ----------
     max_iter : int
-        Maximum number of iterations.
+        Maximum number of iterations of a fit.
     time_limit : float, optional
         Time limit in seconds, after which the best coefficients found so far are returned as not converged. At most
         half of it is spent on choosing the strength of the prior.

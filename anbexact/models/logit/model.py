@@ -313,7 +313,8 @@ class LogitModel(LogitPosterior, Displayed):
             below it are a constant of its own plus the same shapes. :meth:`order_test` tests this against shapes for
             every class. See the guide "Ordered classes".
         max_iter : int, default 500
-            Maximum number of iterations.
+            Maximum number of iterations, also of each of the fits under stronger priors that lead to one with a weak
+            prior.
         time_limit : float, optional
             Time limit in seconds, after which the best coefficients found so far are returned as not converged.
         progress : callable, optional

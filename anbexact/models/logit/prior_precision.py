@@ -27,7 +27,8 @@ STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 ALWAYS = 4
 """How many of them are always tried; the search ends at a later one that is worse than the one before."""
 FIRST_OF_PATH, FAR_BELOW = 10.0, 0.5
-"""The first precision on the way to a weaker prior, and the share of the last one below which the way goes on."""
+"""The first precision of the fits that lead to a weak prior; a precision is among them if the weak one is below this
+share of it."""
 LITTLE_WORK = 100_000
 """Number of distinct rows times families times classes up to which folds take turns: threads would mostly wait for
 the interpreter lock."""
@@ -131,16 +132,17 @@ def choose_strength(
     return Strength(_top(in_order) if tried else STRENGTHS[0], in_order, generative, complete), start
 
 
-def start_of(design: Design, centre: Potentials, l2: float, deadline: Deadline) -> Floats | None:
+def start_of(design: Design, centre: Potentials, l2: float, max_iter: int, deadline: Deadline) -> Floats | None:
     """Return shifts from which a fit with a weak prior can start; None if a fit can as well start without any.
 
     They are those of fits with stronger priors, each begun where the last one ended: far from the maximum, few
-    directions matter then.
+    directions matter then. Without a prior, there can be several maxima, and the start would decide which of them is
+    found.
     """
-    start = None
+    start, stop = None, Stop(PRECISION, max_iter, deadline)
     for precision in STRENGTHS:
         if precision <= FIRST_OF_PATH and 0 < l2 < FAR_BELOW * precision and not deadline.passed:
-            start = fit(design, centre, precision, start=start, stop=Stop(PRECISION, deadline=deadline)).shift
+            start = fit(design, centre, precision, start=start, stop=stop).shift
     return start
 
 

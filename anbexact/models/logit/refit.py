@@ -255,7 +255,7 @@ def refit(
             )
             l2 = strength.l2
         else:
-            start = start_of(design, centre, l2, deadline)
+            start = start_of(design, centre, l2, effort.max_iter, deadline)
         stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
         found = fit(design, centre, l2, start=start, stop=stop)
     if effort.progress is not None:

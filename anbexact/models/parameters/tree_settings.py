@@ -65,7 +65,7 @@ class HeldOutTrees:
         for own, family in zip(columns, families, strict=True):
             own[: len(family.variables)] = [place[name] for name in family.variables]
         shape = len(rows), arity, len(families)
-        self._states = codes[:, columns[:, 0]].reshape(shape)
+        self._states = codes.take(columns[:, 0], axis=1).astype(np.int16).reshape(shape)
         trees: dict[_Kind, list[TableTree]] = {kind: [] for kind in product((True, False), GRID["prior"])}
         for family in families:
             growing = GrowingTrees(family, class_name, GRID["prior"])

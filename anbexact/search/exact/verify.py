@@ -27,7 +27,7 @@ from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.exact.verify_class_parameters import states_fewest, verify_fewest
 from anbexact.search.scoring.set_scores import prepare
-from anbexact.search.scoring.totals import total_score
+from anbexact.search.scoring.totals import sum_of_local_scores
 from anbexact.search.single_states import single_states
 from anbexact.tables.table import DiscreteTable
 
@@ -116,7 +116,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
         table = table.without_class()
     features, common = table.vocabulary.features, table.vocabulary.common_parents
     constraints = make_constraints(features, proof.max_parents, proof.required, proof.forbidden)
-    total = total_score(table, proof.score, dict(structure.parents))
+    total = sum_of_local_scores(table, proof.score, dict(structure.parents))
     slack = rounding_error(table, total)
     if len(shared_out) != len(features) or set(shared_out) != set(features):
         return False

@@ -20,7 +20,7 @@ from anbexact.search.exact.class_parameters_by_lists import OrderProgramme
 from anbexact.search.exact.class_parameters_by_sets import Families, Whole
 from anbexact.search.exact.plan import Plan
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
-from anbexact.search.scoring.totals import class_of, total_score
+from anbexact.search.scoring.totals import class_of, sum_of_local_scores
 from anbexact.search.single_states import single_states, without
 from anbexact.tables.table import DiscreteTable
 
@@ -45,7 +45,7 @@ def verify_fewest(structure: Structure, proof: Proof, table: DiscreteTable) -> b
     parents = {name: of_name for name, of_name in structure.parents.items() if name not in apart}
     within = without(table, apart).without_class() if apart else table.without_class()
     constraints = make_constraints(within.vocabulary.features, proof.max_parents, proof.required, proof.forbidden)
-    total = total_score(within, proof.score, parents)
+    total = sum_of_local_scores(within, proof.score, parents)
     slack = rounding_error(within, total)
     case = proof.components[0].case
     count = class_parameters(parents, class_name, within.vocabulary.arity)

@@ -30,6 +30,11 @@ def total_score(table: DiscreteTable, score: Score, parents: dict[Hashable, tupl
         at_once = _of_sets(table, score, parents)
         if at_once is not None:  # an interrupt ends what is computed at once, but the best structure is returned
             return at_once
+    return sum_of_local_scores(table, score, parents)
+
+
+def sum_of_local_scores(table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]) -> float:
+    """Return the same as :func:`total_score`, from one local score after the other, as the score computes them."""
     table.foresee([child, *child_parents] for child, child_parents in parents.items())
     return float(sum(score.local_score(table, child, child_parents) for child, child_parents in parents.items()))
 

@@ -113,8 +113,6 @@ def ranked_parents(
 def _highest(values: Floats, candidates: Sequence[int], most: int, rounding: float) -> list[int]:
     """Return the candidates with the highest values, highest first; ties (to within rounding) ascending."""
     left = sorted(candidates)
-    if most == 0 or not left:
-        return []
     by_value = np.argsort(-values[left], kind="stable")[: most + 1]
     if (np.diff(values[left][by_value]) < -rounding).all():  # no ties
         return [left[place] for place in by_value[:most]]

@@ -22,7 +22,7 @@ from anbexact.tables.frames.native_values import in_double
 from anbexact.tables.frames.series import object_array, read_narwhals, read_pandas
 
 MOST_KEPT = 2_000_000
-"""Maximum number of cells of a frame whose columns are kept."""
+"""Maximum number of cells of a frame or series whose columns are kept."""
 _Kept = dict[int, tuple[pd.DataFrame | pd.Series, list[Column]]]
 _kept: ContextVar[_Kept | None] = ContextVar("columns read", default=None)
 """The columns of frames and series that were read before, by their identity; see :func:`frames_read_once`."""
@@ -70,7 +70,7 @@ def names_only(X: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _empty_frame(names: tuple[Hashable, ...]) -> pd.DataFrame:
-    """Return a frame without rows; fits of the same columns come one after the other."""
+    """Return a frame without rows, which must not be changed: fits of the same columns share it."""
     return pd.DataFrame(np.empty((0, len(names))), columns=list(names))
 
 
@@ -145,7 +145,7 @@ def read_column(values: Any, name: Hashable) -> Column:
     if pyarrow is not None and isinstance(values, pyarrow.Array):
         values = pyarrow.chunked_array([values])
     if isinstance(values, pd.Series | pd.Index | pd.Categorical):
-        return _read_series(pd.Series(values) if not isinstance(values, pd.Series) else values, name)
+        return _read_series(values, name)
     if is_series(values):
         return read_narwhals(nw.from_native(values, series_only=True)).renamed(name)
     if hasattr(values, "__array__"):
@@ -154,14 +154,14 @@ def read_column(values: Any, name: Hashable) -> Column:
     return _read_array(array, name)
 
 
-def _read_series(series: pd.Series, name: Hashable) -> Column:
-    """Return a series as a column, that of an earlier reading where it is kept."""
+def _read_series(values: pd.Series | pd.Index | pd.Categorical, name: Hashable) -> Column:
+    """Return a series or the like as a column, that of an earlier reading where it is kept."""
     kept = _kept.get()
-    if kept is None or len(series) > MOST_KEPT:
-        return read_pandas(series, name)
-    if id(series) not in kept:
-        kept[id(series)] = series, [read_pandas(series, name)]
-    return kept[id(series)][1][0].renamed(name)
+    if kept is None or not isinstance(values, pd.Series) or len(values) > MOST_KEPT:
+        return read_pandas(pd.Series(values), name)
+    if id(values) not in kept:
+        kept[id(values)] = values, [read_pandas(values, name)]
+    return kept[id(values)][1][0].renamed(name)
 
 
 def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:

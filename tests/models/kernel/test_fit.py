@@ -125,6 +125,19 @@ class TestMode:
         np.testing.assert_allclose(again.posterior(codes_of(new)), expected, atol=1e-3)  # in single precision
         assert np.abs(model.posterior(codes_of(new)) - expected).max() > 1e-3
 
+    def test_of_some_rows_ends_later_than_others(self, monkeypatch):
+        """It begins at a fit to all rows, which must not be left in it."""
+        sample = Sample.drawn(0, 30)
+        left, _ = split_table(sample.table, 3)[0]
+        model, _, fit = learn_kernel(sample.table, {}, [[0.7], [1e-4], [0.5]], ALL, Deadline())
+        told = []
+        usual = fit_module.mode
+        monkeypatch.setattr(fit_module, "mode", lambda *of, **how: told.append((of[2], how)) or usual(*of, **how))
+        fit.again(model, left, Deadline())
+        ((start, how),) = told
+        assert start is fit.mode.coefficients
+        assert how["closeness"] < 1
+
     @pytest.mark.parametrize("seed", range(3))
     def test_of_some_rows_with_the_same_few_points(self, seed):
         """The derivatives by every coefficient vanish, as those of a fit to all rows do."""

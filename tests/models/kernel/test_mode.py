@@ -22,6 +22,12 @@ def drawn(seed, dtype=np.float64, n_classes=N_CLASSES):
     return rng.normal(size=(N_ROWS, N_BASIS)).astype(dtype), weights, rng.normal(size=n_classes), 0.3
 
 
+def root_after(monkeypatch, passes):
+    """Let the first preconditioner come after some passes over the basis."""
+    monkeypatch.setattr(mode_module, "FEWEST_PASSES", passes)
+    monkeypatch.setattr(mode_module, "PASSES", {8: 0.0, 4: 0.0})
+
+
 def posteriors(own, basis, biases):
     """P(class | row) of every row, a list of lists."""
     found = []
@@ -133,7 +139,7 @@ def test_the_mean_curvature_is_the_mean_of_the_second_derivatives(seed, at_once,
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_vanishes_at_the_mode(seed, fewest, dtype, tolerance, monkeypatch):
     monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
-    monkeypatch.setattr(mode_module, "FEWEST_PASSES", fewest)
+    root_after(monkeypatch, fewest)
     given = drawn(seed, dtype)
     found, root = mode(Objective(*given), Deadline())
     exact = Objective(given[0].astype(np.float64), *given[1:])
@@ -147,15 +153,19 @@ def test_the_gradient_vanishes_at_the_mode(seed, fewest, dtype, tolerance, monke
 @pytest.mark.parametrize("seed", range(3))
 def test_the_root_of_a_similar_objective_changes_the_way_and_not_the_end(seed, monkeypatch):
     monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
-    monkeypatch.setattr(mode_module, "FEWEST_PASSES", 2)
+    root_after(monkeypatch, 2)
     basis, weights, biases, l2 = drawn(seed)
     of_all = mode(Objective(basis, weights, biases, l2), Deadline())
     some = Objective(basis[::2], weights[::2], biases, l2)
     roots = []
     usual = mode_module._newton_step
     monkeypatch.setattr(mode_module, "_newton_step", lambda *given: roots.append(given[2]) or usual(*given))
+    begun = []
+    at = some.at
+    some.at = lambda own: begun.append(own) or at(own)
     found = mode(some, Deadline(), of_all.coefficients, root=of_all.root)
     assert roots[0] is of_all.root
+    np.testing.assert_allclose(begun[0], some.coordinates(of_all.coefficients))
     np.testing.assert_allclose(found.coefficients, mode(some, Deadline()).coefficients, atol=1e-4)
     assert np.abs(found.coefficients - of_all.coefficients).max() > 0.01
 
@@ -189,7 +199,6 @@ def test_a_step_that_goes_too_far_is_halved():
 def test_a_deadline_ends_the_fit_where_it_is():
     objective = Objective(*drawn(0))
     start = objective.coefficients(np.ones(objective.shape))
-
     founds = [start, *(mode(objective, deadline, start).coefficients for deadline in (Deadline(1e-9), Deadline()))]
     before, begun, ended = (objective.at(objective.coordinates(found)).value for found in founds)
     assert before > begun > ended
@@ -197,7 +206,7 @@ def test_a_deadline_ends_the_fit_where_it_is():
 
 def test_rounding_errors_of_single_precision_do_not_end_the_fit(monkeypatch):
     """Nearly equal functions and a weak prior: the curvature has eigenvalues below its rounding errors."""
-    monkeypatch.setattr(mode_module, "FEWEST_PASSES", 3)
+    root_after(monkeypatch, 3)
     rng = np.random.default_rng(0)
     basis = rng.normal(size=(4_000, 1)) + 1e-6 * rng.normal(size=(4_000, 60))
     weights = 100.0 * np.eye(2)[(basis[:, 0] + rng.normal(size=4_000) > 0).astype(int)]
@@ -205,7 +214,8 @@ def test_rounding_errors_of_single_precision_do_not_end_the_fit(monkeypatch):
     single = Objective(basis.astype(np.float32), *given)
     start = np.zeros(single.shape)
     assert np.linalg.eigvalsh(single.mean_curvature(single.at(start).probability))[0] < 0
-    (found, _), (expected, _) = mode(single, Deadline()), mode(Objective(basis, *given), Deadline())
+    (found, root), (expected, _) = mode(single, Deadline()), mode(Objective(basis, *given), Deadline())
+    assert root is not None
     values = [Objective(basis, *given).at(single.coordinates(own)).value for own in (found, expected)]
     assert values[0] == pytest.approx(values[1], abs=1e-5)
 
@@ -234,7 +244,7 @@ def test_there_is_a_preconditioner_only_if_there_is_time(seconds, computed, monk
     calls = []
     usual = Objective.mean_curvature
     monkeypatch.setattr(Objective, "mean_curvature", lambda self, own: calls.append(1) or usual(self, own))
-    monkeypatch.setattr(mode_module, "FEWEST_PASSES", 2)
+    root_after(monkeypatch, 2)
     objective = Objective(*drawn(0))
     found, root = mode(objective, Clock())
     assert bool(calls) == computed == (root is not None)
@@ -243,12 +253,68 @@ def test_there_is_a_preconditioner_only_if_there_is_time(seconds, computed, monk
 
 @pytest.mark.parametrize("share", [0.1, 0.01, 1e-3])
 def test_a_fit_ends_where_a_step_lowers_the_value_by_no_more_than_a_share(share, monkeypatch):
-    values = []
-    objective = Objective(*drawn(0))
-    usual = objective.at
-    objective.at = lambda own: values.append(usual(own)) or values[-1]
-    monkeypatch.setattr(mode_module, "SURPLUS", 0.0)
-    mode(objective, Deadline(), None, share)
-    told = [point.value for point in values]
-    small = [earlier - later <= share * earlier for earlier, later in pairwise(told)]
-    assert small == [False] * (len(told) - 2) + [True]
+    """The values after every step, of one fit to the end and of others that end earlier."""
+    monkeypatch.setattr(mode_module, "NEGLIGIBLE", 0.0)  # or steps would differ, too
+
+    def values_of(**limits):
+        found = []
+        objective = Objective(*drawn(0))
+        usual = objective.at
+        objective.at = lambda own: found.append(usual(own)) or found[-1]
+        mode(objective, Deadline(), **limits)
+        return [point.value for point in found]
+
+    told, all_of_them = values_of(share=share), values_of()
+    small = [earlier - later <= share * earlier for earlier, later in pairwise(all_of_them)]
+    assert told == all_of_them[: small.index(True) + 2]
+    assert len(told) < len(all_of_them)
+
+
+def test_preconditioners_are_computed_anew_after_twice_as_many_passes(monkeypatch):
+    """Where steps are found by a single product and are much too short, so that many are needed."""
+    monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
+    root_after(monkeypatch, 4)
+    passes, computed = [0], []
+    at, product, curvature = Objective.at, Objective.product, Objective.mean_curvature
+    usual = mode_module._newton_step
+    monkeypatch.setattr(mode_module, "_newton_step", lambda *of: (0.1 * usual(*of[:4], 1, of[5])[0], 1))
+    for name, of in (("at", at), ("product", product)):
+
+        def counted(self, *given, of=of):
+            passes[0] += 1
+            return of(self, *given)
+
+        monkeypatch.setattr(Objective, name, counted)
+    monkeypatch.setattr(
+        Objective, "mean_curvature", lambda self, own: computed.append(passes[0]) or curvature(self, own)
+    )
+    mode(Objective(*drawn(0)), Deadline())
+    assert len(computed) > 2
+    assert [later - earlier for earlier, later in pairwise([0, *computed])][:3] == [5, 8, 16]
+    passes[0] = 0
+    computed.clear()
+    mode(Objective(*drawn(0)), Deadline(), root=np.eye(N_BASIS + 1))
+    assert computed[0] == 4 * mode_module.LONGER_WITH_ROOT + 1
+
+
+def test_a_first_product_that_promises_little_does_not_end_a_step(monkeypatch):
+    """The objective is steep along one coordinate and flat along another, which the gradient hardly shows."""
+    monkeypatch.setattr(mode_module, "LOOSE", 0.0)
+    basis = np.diag([100.0, 0.5])
+    weights = np.array([[0.52, 0.48], [0.9, 0.1]])
+    objective = Objective(basis, weights, np.zeros(2), 1e-4)
+    point = objective.at(np.zeros(objective.shape))
+    step, products = mode_module._newton_step(objective, point, None, 1.0, 100, Deadline())
+    assert products > 1
+    exact, _ = mode_module._newton_step(objective, point, None, 0.0, 100, Deadline())
+    np.testing.assert_allclose(step, exact, rtol=0.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_closer_fit_ends_nearer_to_the_minimum(seed):
+    objective = Objective(*drawn(seed))
+    values = [
+        objective.at(objective.coordinates(mode(objective, Deadline(), closeness=closeness).coefficients)).value
+        for closeness in (1e6, 1.0, 1e-6)
+    ]
+    assert values[0] > values[1] >= values[2]

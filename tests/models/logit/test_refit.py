@@ -606,8 +606,8 @@ class TestWay:
         X, y = problem.frame()
         model = fit(problem, TANClassifier()).to_logit()
         of_rows = model.refit(X, y, problem.weights, l2=1).refitted.design, model.potentials
-        assert strengths.start_of(*of_rows, 0.01, Deadline(1e-9)) is None
-        assert strengths.start_of(*of_rows, 0.01, Deadline()) is not None
+        assert strengths.start_of(*of_rows, 0.01, 500, Deadline(1e-9)) is None
+        assert strengths.start_of(*of_rows, 0.01, 500, Deadline()) is not None
 
 
 @pytest.mark.parametrize("rule", ["ml", "friedman", "acll", "eap"])
