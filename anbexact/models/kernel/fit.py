@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from itertools import product
 from math import inf, isqrt, prod
 from typing import Any, NamedTuple
 
@@ -184,13 +183,14 @@ def choose_kernel(
 ) -> KernelChoice:
     """Return the setting with the least log loss in cross-validation that a search finds.
 
-    The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to a
-    neighbouring value as long as the loss falls, and ends where no neighbour has a lower loss. If relevances may also
-    be learned, it begins anew there with learned ones, and only the rate and the precision change; the better of both
-    ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN` distinct rows, and
-    predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further
-    fold; nor is there for a neighbour that is worse than the best setting, by more than `BEHIND` standard errors, on
-    the held-out rows of the folds so far, if these are at least `ROWS_TO_RACE` distinct ones.
+    The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to
+    the better one of its neighbours, and on in that direction as long as the loss falls, and ends where no neighbour
+    has a lower loss. If relevances may also be learned, it begins anew there with learned ones, and only the rate and
+    the precision change; the better of both ends is the result. In up to `FOLDS` folds, the model is learned from at
+    most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct
+    rows are held out, there is no further fold; nor is there for a neighbour that is worse than the best setting, by
+    more than `BEHIND` standard errors, on the held-out rows of the folds so far, if these are at least `ROWS_TO_RACE`
+    distinct ones.
 
     Parameters
     ----------
@@ -237,15 +237,28 @@ def choose_kernel(
             return inf
         return sum(float(of_fold.sum()) for of_fold in tried[place]) / weight
 
+    def best_near(
+        place: tuple[int, ...], axis: int, steps: Sequence[int]
+    ) -> tuple[float, tuple[int, ...], int] | None:
+        """Return the loss, the place and the step of the best neighbour; None if none has a lower loss."""
+        found = []
+        for step in steps:
+            near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
+            if 0 <= near[axis] < lengths[axis] and not deadline.passed:
+                found.append((loss_at(near, place), near, step))
+        best = min(found, default=None)
+        return best if best is not None and best[0] < loss_at(place) else None
+
     def end_of_climb(place: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
-        least, ended = loss_at(place), None
+        loss_at(place)
+        ended = None
         while place != ended and not deadline.passed:
             ended = place
-            for axis, step in product(axes, (-1, 1)):
-                near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
-                while 0 <= near[axis] < lengths[axis] and not deadline.passed and loss_at(near, place) < least:
-                    least, place = loss_at(near), near
-                    near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
+            for axis in axes:
+                found = best_near(place, axis, (-1, 1))
+                while found is not None:
+                    _, place, step = found
+                    found = best_near(place, axis, (step,))
         return place
 
     others = [axis for axis in ORDER if axis != 2]

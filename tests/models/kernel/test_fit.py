@@ -405,12 +405,13 @@ def climbed(loss_at, lengths, learned=False):
         while here != before:
             before = here
             for axis in axes:
-                for step in (-1, 1):
-                    while True:
-                        near = tuple(k + step * (a == axis) for a, k in enumerate(here))
-                        if not 0 <= near[axis] < lengths[axis] or compared(near, here) >= compared(here):
-                            break
-                        here = near
+                steps = [-1, 1]
+                while steps:
+                    near = {step: tuple(k + step * (a == axis) for a, k in enumerate(here)) for step in steps}
+                    near = {step: place for step, place in near.items() if 0 <= place[axis] < lengths[axis]}
+                    found = {step: compared(place, here) for step, place in near.items()}
+                    steps = [step for step in sorted(found, key=found.get)[:1] if found[step] < compared(here)]
+                    here = near[steps[0]] if steps else here
         return here
 
     found = end(tuple(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True)), (1, 2, 0))
