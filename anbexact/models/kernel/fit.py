@@ -50,7 +50,7 @@ ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 ENOUGH = 1e-4
 """Relative decrease of the objective in a step at which a fit in the folds of the search ends: further steps would
 hardly change which setting is best."""
-CLOSENESS = 0.1
+CLOSENESS = 1e-3
 """Share of the usual decrease at which a fit to some of the rows ends if it begins at a fit to all: it must forget
 the others."""
 BEHIND, ROWS_TO_RACE = 1.0, 50

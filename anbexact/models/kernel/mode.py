@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import ceil, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -12,20 +12,20 @@ from anbexact._kernels.dense_softmax import dense_pass
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 
-STATIONARY = 1e-8
-"""Decrease of the objective in a step at which a fit ends, in nats per unit of weight; relative to the objective
-where this is above 1."""
-LOOSE, NEGLIGIBLE, UNEVEN = 0.3, 0.3, 0.7
+STATIONARY = {8: 1e-7, 4: 1e-6}
+"""By the number of bytes of an entry of the basis, the decrease of the objective in a step at which a fit ends, in
+nats per unit of weight; relative to the objective where this is above 1."""
+LOOSE, NEGLIGIBLE, UNEVEN = 0.5, 0.3, 0.7
 """Conjugate gradients end where the residual is at most the first share of the gradient, in the norm of the
 preconditioner; or where a product with the Hessian promises to lower the objective by no more than the second share
 of the decrease at which the fit ends, and by no more than the third share of what products so far did on average: the
 first ones sometimes promise little, and later ones much."""
 SUFFICIENT = 1e-4
 """Share of the decrease that its slope promises, which a step must achieve, or it is halved."""
-FEWEST_PASSES, PASSES = 40, {8: 0.5, 4: 0.25}
-"""Fewest passes over the basis before there is a preconditioner; and, by the number of bytes of an entry of the
-basis, how many times (number of functions of the basis) / (classes - 1) passes take about as long as its
-computation."""
+FEWEST_PASSES, PASSES = 20_000, {8: 0.5, 4: 0.1}
+"""How many passes over the basis take as long as the computation of a preconditioner: the first number divided by the
+number of functions of the basis, because of what does not depend on it; or, if that is more, the number of functions
+divided by that of classes less one, times a number that depends on the number of bytes of an entry of the basis."""
 LONGER_WITH_ROOT = 4
 """How many times as many passes come before the first preconditioner if one is given, which is often good enough."""
 CACHED, AT_ONCE = 1 << 22, 1 << 25
@@ -225,17 +225,18 @@ def mode(
     """
     own = np.zeros(objective.shape) if start is None else objective.coordinates(start)
     n_functions, n_contrasts = objective.shape
-    most = max(FEWEST_PASSES, int(PASSES[objective.precision.itemsize] * n_functions / max(n_contrasts, 1)))
-    most *= 1 if root is None else LONGER_WITH_ROOT
-    point, passes, left = objective.at(own), 1, deadline.left
+    by_size = PASSES[objective.precision.itemsize] * n_functions / max(n_contrasts, 1)
+    most = ceil(max(FEWEST_PASSES / n_functions, by_size)) * (1 if root is None else LONGER_WITH_ROOT)
+    stationary = closeness * STATIONARY[objective.precision.itemsize]
+    point, passes, left, limit = objective.at(own), 1, deadline.left, inf
     while True:
         if passes >= most:
             if left == inf or deadline.left > left - deadline.left:  # it takes as long as these passes
                 root = _root(objective.mean_curvature(point.probability), np.finfo(objective.precision).eps)
                 most *= 2
             passes, left = 0, deadline.left
-        enough = max(share * abs(point.value), closeness * STATIONARY * max(1.0, abs(point.value)))
-        step, products = _newton_step(objective, point, root, NEGLIGIBLE * enough, most, deadline)
+        enough = max(share * abs(point.value), stationary * max(1.0, abs(point.value)))
+        step, products = _newton_step(objective, point, root, NEGLIGIBLE * enough, min(most, limit), deadline)
         slope, size = float(np.vdot(point.gradient, step)), 1.0
         if not slope < 0:
             break
@@ -244,6 +245,7 @@ def mode(
         while not found.value <= point.value + SUFFICIENT * size * slope and -size * slope > enough:
             size, passes = size / 2, passes + 1
             found = objective.at(own + size * step)
+        limit = 2 * limit if size == 1 else max(1, products // 2)  # far from the minimum, steps are too long
         decrease = point.value - found.value
         if decrease > 0:
             own, point = own + size * step, found
@@ -253,7 +255,7 @@ def mode(
 
 
 def _newton_step(
-    objective: Objective, point: Point, root: Floats | None, negligible: float, most: int, deadline: Deadline
+    objective: Objective, point: Point, root: Floats | None, negligible: float, most: float, deadline: Deadline
 ) -> tuple[Floats, int]:
     """Return a step from a point by at most ``most`` preconditioned conjugate gradients, and how many these were.
 

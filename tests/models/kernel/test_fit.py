@@ -38,7 +38,7 @@ def fitted(sample, rate, l2, points=ALL, relevance=0.5):
 def to_the_end():
     """Let fits go on until rounding ends them; usually, they end where little is left to gain."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mode_module, "STATIONARY", 1e-16)
+        patch.setattr(mode_module, "STATIONARY", {8: 1e-16, 4: 1e-16})
         patch.setattr(fit_module, "ENOUGH", 0.0)
         yield
 
@@ -164,7 +164,7 @@ class TestMode:
         products: list[int] = []
         usual = Objective.product
         monkeypatch.setattr(Objective, "product", lambda *given: products.append(1) or usual(*given))
-        monkeypatch.setattr(mode_module, "STATIONARY", 1e-12)
+        monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-12, 4: 1e-12})
         monkeypatch.setattr(mode_module, "PASSES", {8: 0.0, 4: 0.0})
 
         def fitted_after(fewest):

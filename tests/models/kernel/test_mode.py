@@ -24,7 +24,7 @@ def drawn(seed, dtype=np.float64, n_classes=N_CLASSES):
 
 def root_after(monkeypatch, passes):
     """Let the first preconditioner come after some passes over the basis."""
-    monkeypatch.setattr(mode_module, "FEWEST_PASSES", passes)
+    monkeypatch.setattr(mode_module, "FEWEST_PASSES", passes * (N_BASIS + 1))
     monkeypatch.setattr(mode_module, "PASSES", {8: 0.0, 4: 0.0})
 
 
@@ -138,7 +138,7 @@ def test_the_mean_curvature_is_the_mean_of_the_second_derivatives(seed, at_once,
 @pytest.mark.parametrize("fewest", [2, 1000])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_vanishes_at_the_mode(seed, fewest, dtype, tolerance, monkeypatch):
-    monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
+    monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-15, 4: 1e-15})
     root_after(monkeypatch, fewest)
     given = drawn(seed, dtype)
     found, root = mode(Objective(*given), Deadline())
@@ -152,7 +152,7 @@ def test_the_gradient_vanishes_at_the_mode(seed, fewest, dtype, tolerance, monke
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_root_of_a_similar_objective_changes_the_way_and_not_the_end(seed, monkeypatch):
-    monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
+    monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-15, 4: 1e-15})
     root_after(monkeypatch, 2)
     basis, weights, biases, l2 = drawn(seed)
     of_all = mode(Objective(basis, weights, biases, l2), Deadline())
@@ -272,7 +272,7 @@ def test_a_fit_ends_where_a_step_lowers_the_value_by_no_more_than_a_share(share,
 
 def test_preconditioners_are_computed_anew_after_twice_as_many_passes(monkeypatch):
     """Where steps are found by a single product and are much too short, so that many are needed."""
-    monkeypatch.setattr(mode_module, "STATIONARY", 1e-15)
+    monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-15, 4: 1e-15})
     root_after(monkeypatch, 4)
     passes, computed = [0], []
     at, product, curvature = Objective.at, Objective.product, Objective.mean_curvature
