@@ -12,7 +12,7 @@ from anbexact._kernels.dense_softmax import dense_pass
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 
-STATIONARY = {8: 1e-7, 4: 1e-6}
+STATIONARY = {8: 1e-7, 4: 1e-5}
 """By the number of bytes of an entry of the basis, the decrease of the objective in a step at which a fit ends, in
 nats per unit of weight; relative to the objective where this is above 1."""
 LOOSE, NEGLIGIBLE, UNEVEN = 0.5, 0.3, 0.7
