@@ -213,11 +213,12 @@ def mode(
 
     Newton's method begins at ``start``, or at 0, and ends when a step decreases the objective by no more than
     `STATIONARY` times ``closeness``, or by no more than a ``share`` of its value. Steps are found by conjugate
-    gradients. If these take longer than the factorisation of the mean curvature, this preconditions them; it is
-    computed anew after twice as many passes over the basis, then after four times as many, and so on, as long as
-    there is time. A ``root``, that of a similar objective near its minimum, preconditions the steps from the first
-    on, and is replaced only after `LONGER_WITH_ROOT` times as many passes. In a basis of nearly equal functions, a
-    fit can end before there is a preconditioner, and further from the minimum than others.
+    gradients: after a step that had to be shortened by half as many, then by twice as many again. If these take
+    longer than the factorisation of the mean curvature, this preconditions them; it is computed anew after twice as
+    many passes over the basis, then after four times as many, and so on, as long as there is time. A ``root``, that
+    of a similar objective near its minimum, preconditions the steps from the first on, and is replaced only after
+    `LONGER_WITH_ROOT` times as many passes. In a basis of nearly equal functions, a fit can end before there is a
+    preconditioner, and further from the minimum than others.
 
     References
     ----------
