@@ -19,6 +19,8 @@ def test_is_the_sum_of_the_local_scores(name, weights):
     problem = random_problem(3, 5, weights=weights)
     table, score = problem.table, SCORES[name]()
     for of in (table, table.without_class()):
+        if of is not table and name == "ACLL":  # which needs a class
+            continue
         parents = dict(learn_tan(of, score).parents)
         one_by_one = sum(score.local_score(of, child, own) for child, own in parents.items())
         assert sum_of_local_scores(of, score, parents) == one_by_one
