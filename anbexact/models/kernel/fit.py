@@ -50,9 +50,6 @@ ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 ENOUGH = 1e-4
 """Relative decrease of the objective in a step at which a fit in the folds of the search ends: further steps would
 hardly change which setting is best."""
-CLOSENESS = 1e-3
-"""Share of the usual decrease at which a fit to some of the rows ends if it begins at a fit to all: it must forget
-the others."""
 BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
@@ -386,7 +383,8 @@ class KernelFit(NamedTuple):
     def again(self, model: KernelModel, table: DiscreteTable, deadline: Deadline) -> tuple[KernelModel, bool]:
         """Return the model of this fit, fitted to some of its rows, and whether this ended in time.
 
-        The distances and the points stay as they are. The fit begins where this one ended, with its preconditioner.
+        The distances and the points stay as they are. The fit begins at 0, since a start at the coefficients of this one
+        would know of the rows that are left out; with its preconditioner.
 
         Parameters
         ----------
@@ -401,7 +399,7 @@ class KernelFit(NamedTuple):
         basis: Any = self.basis[places].astype(np.float32, copy=False)
         with one_blas_thread():
             objective = Objective(basis, rows.weights, rows.biases, model.l2, _lengths(self.basis, places))
-            found = mode(objective, deadline, self.mode.coefficients, root=self.mode.root, closeness=CLOSENESS)
+            found = mode(objective, deadline, root=self.mode.root)
         coefficients, biases = self.of_points(found), rows.biases + found.coefficients[-1]
         return replace(model, coefficients=coefficients, biases=biases), not deadline.passed
 

@@ -15,6 +15,10 @@ from anbexact._runtime.deadline import Deadline
 STATIONARY = {8: 1e-7, 4: 1e-5}
 """By the number of bytes of an entry of the basis, the decrease of the objective in a step at which a fit ends, in
 nats per unit of weight; relative to the objective where this is above 1."""
+MOST_PASSES = {8: inf, 4: 100}
+"""By the number of bytes of an entry of the basis, the number of passes over it after which there is no further step.
+Few fits need as many; where 2,600 points decide between 26 classes (letter), what more of them change is fitted to
+chance: the log loss of new rows is .098 then, and .105 at the minimum."""
 LOOSE, NEGLIGIBLE, UNEVEN = 0.5, 0.3, 0.7
 """Conjugate gradients end where the residual is at most the first share of the gradient, in the norm of the
 preconditioner; or where a product with the Hessian promises to lower the objective by no more than the second share
@@ -207,12 +211,11 @@ def mode(
     start: Floats | None = None,
     share: float = 0.0,
     root: Floats | None = None,
-    closeness: float = 1.0,
 ) -> Mode:
     """Return the coefficients that minimise an objective, or the best found before the deadline.
 
     Newton's method begins at ``start``, or at 0, and ends when a step decreases the objective by no more than
-    `STATIONARY` times ``closeness``, or by no more than a ``share`` of its value. Steps are found by conjugate
+    `STATIONARY`, or by no more than a ``share`` of its value, or after `MOST_PASSES`. Steps are found by conjugate
     gradients: after a step that had to be shortened by half as many, then by twice as many again. If these take
     longer than the factorisation of the mean curvature, this preconditions them; it is computed anew after twice as
     many passes over the basis, then after four times as many, and so on, as long as there is time. A ``root``, that
@@ -228,7 +231,7 @@ def mode(
     n_functions, n_contrasts = objective.shape
     by_size = PASSES[objective.precision.itemsize] * n_functions / max(n_contrasts, 1)
     most = ceil(max(FEWEST_PASSES / n_functions, by_size)) * (1 if root is None else LONGER_WITH_ROOT)
-    stationary = closeness * STATIONARY[objective.precision.itemsize]
+    stationary, remaining = (by_bytes[objective.precision.itemsize] for by_bytes in (STATIONARY, MOST_PASSES))
     point, passes, left, limit = objective.at(own), 1, deadline.left, inf
     while True:
         if passes >= most:
@@ -237,20 +240,21 @@ def mode(
                 most *= 2
             passes, left = 0, deadline.left
         enough = max(share * abs(point.value), stationary * max(1.0, abs(point.value)))
-        step, products = _newton_step(objective, point, root, NEGLIGIBLE * enough, min(most, limit), deadline)
+        at_most = min(most, limit, max(1, remaining - 1))
+        step, products = _newton_step(objective, point, root, NEGLIGIBLE * enough, at_most, deadline)
         slope, size = float(np.vdot(point.gradient, step)), 1.0
         if not slope < 0:
             break
-        passes += products + 1
-        found = objective.at(own + step)
+        spent, found = products + 1, objective.at(own + step)
         while not found.value <= point.value + SUFFICIENT * size * slope and -size * slope > enough:
-            size, passes = size / 2, passes + 1
+            size, spent = size / 2, spent + 1
             found = objective.at(own + size * step)
+        passes, remaining = passes + spent, remaining - spent
         limit = 2 * limit if size == 1 else max(1, products // 2)  # far from the minimum, steps are too long
         decrease = point.value - found.value
         if decrease > 0:
             own, point = own + size * step, found
-        if not decrease > enough or deadline.passed:
+        if not decrease > enough or remaining <= 0 or deadline.passed:
             break
     return Mode(objective.coefficients(own), root)
 

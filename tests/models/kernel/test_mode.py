@@ -310,11 +310,31 @@ def test_a_first_product_that_promises_little_does_not_end_a_step(monkeypatch):
     np.testing.assert_allclose(step, exact, rtol=0.5)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_closer_fit_ends_nearer_to_the_minimum(seed):
-    objective = Objective(*drawn(seed))
-    values = [
-        objective.at(objective.coordinates(mode(objective, Deadline(), closeness=closeness).coefficients)).value
-        for closeness in (1e6, 1.0, 1e-6)
-    ]
-    assert values[0] > values[1] >= values[2]
+@pytest.mark.parametrize("most", [1, 2, 7, 20])
+def test_there_is_no_step_after_the_last_pass(most, monkeypatch):
+    """Steps before the last are those of a fit without a limit; none lets the objective rise."""
+
+    def fitted(most_passes):
+        monkeypatch.setattr(mode_module, "MOST_PASSES", {8: most_passes})
+        passes, values = [0], []
+        objective = Objective(*drawn(0))
+        at, product = objective.at, objective.product
+
+        def counted_at(own):
+            passes[0] += 1
+            values.append(at(own).value)
+            return at(own)
+
+        def counted_product(*given):
+            passes[0] += 1
+            return product(*given)
+
+        objective.at, objective.product = counted_at, counted_product
+        found = mode(objective, Deadline())
+        return passes[0], values, at(objective.coordinates(found.coefficients)).value
+
+    monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-12})
+    (passes, values, value), (needed, all_values, least) = fitted(most), fitted(np.inf)
+    assert passes <= max(most, 3) < needed  # one step is always taken: the value at its start and end, and a product
+    assert values[:-1] == all_values[: len(values) - 1]
+    assert least < value < values[0]
