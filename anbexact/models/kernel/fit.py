@@ -383,8 +383,8 @@ class KernelFit(NamedTuple):
     def again(self, model: KernelModel, table: DiscreteTable, deadline: Deadline) -> tuple[KernelModel, bool]:
         """Return the model of this fit, fitted to some of its rows, and whether this ended in time.
 
-        The distances and the points stay as they are. The fit begins at 0, since a start at the coefficients of this one
-        would know of the rows that are left out; with its preconditioner.
+        The distances and the points stay as they are. The fit begins with the preconditioner of this one and, because
+        its coefficients know of the rows that are left out, at 0.
 
         Parameters
         ----------

@@ -311,13 +311,14 @@ def test_a_first_product_that_promises_little_does_not_end_a_step(monkeypatch):
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 20])
-def test_there_is_no_step_after_the_last_pass(most, monkeypatch):
+def test_there_is_no_step_after_the_most_work(most, monkeypatch):
     """Steps before the last are those of a fit without a limit; none lets the objective rise."""
 
     def fitted(most_passes):
-        monkeypatch.setattr(mode_module, "MOST_PASSES", {8: most_passes})
         passes, values = [0], []
         objective = Objective(*drawn(0))
+        of_a_pass = N_ROWS * objective.shape[0] * objective.shape[1]
+        monkeypatch.setattr(mode_module, "MOST_WORK", most_passes * of_a_pass)
         at, product = objective.at, objective.product
 
         def counted_at(own):
@@ -334,7 +335,7 @@ def test_there_is_no_step_after_the_last_pass(most, monkeypatch):
         return passes[0], values, at(objective.coordinates(found.coefficients)).value
 
     monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-12})
-    (passes, values, value), (needed, all_values, least) = fitted(most), fitted(np.inf)
+    (passes, values, value), (needed, all_values, least) = fitted(most), fitted(1_000)
     assert passes <= max(most, 3) < needed  # one step is always taken: the value at its start and end, and a product
     assert values[:-1] == all_values[: len(values) - 1]
     assert least < value < values[0]
