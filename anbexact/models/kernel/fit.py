@@ -308,6 +308,8 @@ def fit_kernel(
     bias of class c minus the log of its frequency. If the log odds have a Gaussian process with the covariance
     ``(1 + k(x, x')) / λ`` as their prior, this is the mode of the posterior among the functions that the points span.
     If all distinct rows are points, it is the mode among all functions.
+    With many rows, points and classes, the fit ends before the maximum
+    (:data:`~anbexact.models.kernel.mode.MOST_WORK`).
 
     Parameters
     ----------
