@@ -117,11 +117,15 @@ def test_the_members_where_columns_are_cut():
     bayes, simple, tree = "NB smooth", ("NB smooth", "TAN, 8 intervals"), ("TAN smooth",)
     plain, equal_width = ["TAN, 8 intervals", "ANB, 5 intervals"], "kDB hierarchical, equal width"
     on_five, four_parents = "ANB smooth, 5 intervals", "kDB hierarchical, 4 parents"
-    few = found(1_999)
+    few, trees = found(499), "kDB trees, 8 intervals"
     assert list(few) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
     assert few[on_five] == simple
+    assert list(found(500)) == list(found(1_999)) == [*list(few)[:-2], trees, *plain[1:], on_five]
+    assert list(found(500, n_features=7)) == list(few)
+    assert trees in found(500, n_features=6, readable=True)
+    assert trees not in found(500, settings={"discretizer": "mdlp"})
     assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
-    many = [bayes, "kernel", "kDB", equal_width, four_parents]
+    many = [bayes, "kernel", "kDB", equal_width, four_parents, trees]
     assert list(found(2_000)) == list(found(14_999)) == many
     more = found(15_000)
     assert list(more) == list(found(100_000)) == [*many, "ANB smooth"]
@@ -131,7 +135,10 @@ def test_the_members_where_columns_are_cut():
     assert alone["TAN smooth"] == simple
     assert alone["ANB smooth"] == alone[on_five] == tree
     readable = [name for name in alone if name not in (equal_width, four_parents)]
-    for n_rows in (19, 40, 2_000, 100_000):
+    for n_rows in (500, 2_000, 100_000):
+        assert list(found(n_rows, readable=True)) == readable
+    readable.remove(trees)
+    for n_rows in (19, 40, 499):
         assert list(found(n_rows, readable=True)) == readable
     assert list(found(19)) == readable
     settings = {"discretizer": "mdlp"}

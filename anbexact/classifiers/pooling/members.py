@@ -44,6 +44,9 @@ below which the strengths of all these members are chosen by cross-validation.""
 ROWS_FOR_FOUR_PARENTS, ROWS_FOR_HIERARCHICAL, ROWS_FOR_TREES = 2_000, 40, 100
 """Numbers of rows from which on there are automatic members with four parents; where columns are cut, a kDB with
 hierarchical tables and two parents; and where none is, one with tables as trees."""
+FEW_FEATURES, ROWS_FOR_TREES_OF_INTERVALS = 6, 500
+"""Where columns are cut, number of features up to which, and number of rows from which on, a kDB with one parent and
+tables as trees is a member: it finds interactions of two features in narrow regions."""
 ROWS_FOR_SMOOTH_ANB = 15_000
 """Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic
 regression."""
@@ -93,9 +96,10 @@ def automatic_members(
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
     frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
+    With few features and enough rows, a kDB with one parent and tables as trees is added, on the latter intervals.
     Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
     Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From there on, the only
-    networks are naive Bayes and kDB on these cut points, the two kDB with hierarchical tables and, from
+    networks are naive Bayes and kDB on these cut points, the kDB with hierarchical tables and with trees and, from
     `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
 
     Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them,
@@ -134,7 +138,8 @@ def automatic_members(
         kernel=kernel,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not readable,
-        trees=n_rows >= ROWS_FOR_TREES,
+        trees=n_rows >= (ROWS_FOR_TREES_OF_INTERVALS if cut else ROWS_FOR_TREES),
+        few_features=n_features <= FEW_FEATURES,
         tables=n_rows >= ROWS_FOR_TABLES,
         refits=n_rows >= ROWS_FOR_REFITS,
         anb_refitted=n_rows < ROWS_WITHOUT_ANB_REFITTED,
@@ -162,6 +167,7 @@ class _Kinds(NamedTuple):
     points: int
     hierarchical: bool
     trees: bool
+    few_features: bool
     tables: bool
     refits: bool
     anb_refitted: bool
@@ -258,6 +264,9 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     if kinds.hierarchical and varied and kinds.four_parents:
         four = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
         members.append(Member("kDB hierarchical, 4 parents", four))
+    if kinds.trees and kinds.few_features and varied:
+        one = KDBClassifier(k=1, parameters="tree", discretizer=eight, **given)
+        members.append(Member("kDB trees, 8 intervals", one))
     if kinds.exact and equal:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
     if kinds.smooth_tan and alone:

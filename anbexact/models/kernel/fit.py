@@ -182,12 +182,13 @@ def choose_kernel(
 
     The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to
     the better one of its neighbours, and on in that direction as long as the loss falls, and ends where no neighbour
-    has a lower loss. If relevances may also be learned, it begins anew there with learned ones, and only the rate and
-    the precision change; the better of both ends is the result. In up to `FOLDS` folds, the model is learned from at
-    most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct
-    rows are held out, there is no further fold; nor is there for a neighbour that is worse than the best setting, by
-    more than `BEHIND` standard errors, on the held-out rows of the folds so far, if these are at least `ROWS_TO_RACE`
-    distinct ones.
+    has a lower loss. First, the loss is that in the first fold; from the setting where this search ends, a second one
+    goes on with the loss in all folds. If relevances may also be learned, both begin anew at its end with learned
+    ones, and only the rate and the precision change; the better of both ends is the result. In up to `FOLDS` folds,
+    the model is learned from at most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE` others.
+    Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold; nor is there for a neighbour that is
+    worse than the best setting, by more than `BEHIND` standard errors, on the held-out rows of the folds so far, if
+    these are at least `ROWS_TO_RACE` distinct ones.
 
     Parameters
     ----------
@@ -218,53 +219,56 @@ def choose_kernel(
             folds.append(_Fold(left, held, cut_points, rng))
     if not folds:
         return KernelChoice(at(place))
-    weight = sum(fold.weight for fold in folds)
     tried: dict[tuple[int, ...], list[Floats]] = {}
 
-    def loss_at(place: tuple[int, ...], rival: tuple[int, ...] | None = None) -> float:
-        if place not in tried:
-            tried[place] = []
-            for fold in folds:
-                if rival is not None and _is_behind(tried[place], tried[rival]):
-                    break
-                tried[place].append(fold.losses(at(place), deadline))
-            if progress is not None:
+    def loss_at(place: tuple[int, ...], n_folds: int, rival: tuple[int, ...] | None = None) -> float:
+        """Return the mean loss in the first folds; infinity if a rival is much better in some of them."""
+        losses = tried.setdefault(place, [])
+        while len(losses) < n_folds:
+            if rival is not None and _is_behind(losses, tried[rival]):
+                return inf
+            losses.append(folds[len(losses)].losses(at(place), deadline))
+            if progress is not None and len(losses) == 1:
                 progress("rate, precision and relevance", len(tried) / n_settings)
-        if len(tried[place]) < len(folds):
-            return inf
-        return sum(float(of_fold.sum()) for of_fold in tried[place]) / weight
+        return sum(float(of_fold.sum()) for of_fold in losses[:n_folds]) / sum(of.weight for of in folds[:n_folds])
 
     def best_near(
-        place: tuple[int, ...], axis: int, steps: Sequence[int]
+        place: tuple[int, ...], axis: int, steps: Sequence[int], n_folds: int
     ) -> tuple[float, tuple[int, ...], int] | None:
         """Return the loss, the place and the step of the best neighbour; None if none has a lower loss."""
         found = []
         for step in steps:
             near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
             if 0 <= near[axis] < lengths[axis] and not deadline.passed:
-                found.append((loss_at(near, place), near, step))
+                found.append((loss_at(near, n_folds, place), near, step))
         best = min(found, default=None)
-        return best if best is not None and best[0] < loss_at(place) else None
+        return best if best is not None and best[0] < loss_at(place, n_folds) else None
 
     def end_of_climb(place: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
-        loss_at(place)
-        ended = None
-        while place != ended and not deadline.passed:
-            ended = place
-            for axis in axes:
-                found = best_near(place, axis, (-1, 1))
-                while found is not None:
-                    _, place, step = found
-                    found = best_near(place, axis, (step,))
+        for n_folds in sorted({1, len(folds)}):
+            ended = None
+            loss_at(place, 1)
+            while place != ended and not deadline.passed:
+                ended = place
+                loss_at(place, n_folds)
+                for axis in axes:
+                    found = best_near(place, axis, (-1, 1), n_folds)
+                    while found is not None:
+                        _, place, step = found
+                        found = best_near(place, axis, (step,), n_folds)
         return place
 
     others = [axis for axis in ORDER if axis != 2]
     place = end_of_climb(place, ORDER if exponents else others)
     if exponents and len(values[2]) > len(exponents) and not deadline.passed:
         learned = end_of_climb((*place[:2], len(exponents)), others)
-        place = min(place, learned, key=loss_at)
-    of_frequencies = sum(fold.loss_of_frequencies for fold in folds) / weight
-    return KernelChoice(at(place), loss_at(place), of_frequencies)
+        n_common = min(len(tried[place]), len(tried[learned]))
+        place = min(place, learned, key=lambda end: loss_at(end, n_common))
+    n_folds = len(tried[place])
+    of_frequencies = sum(fold.loss_of_frequencies for fold in folds[:n_folds]) / sum(
+        fold.weight for fold in folds[:n_folds]
+    )
+    return KernelChoice(at(place), loss_at(place, n_folds), of_frequencies)
 
 
 def _is_behind(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:

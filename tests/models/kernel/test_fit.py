@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from math import inf, sqrt
 
 import numpy as np
@@ -340,79 +340,79 @@ class TestRows:
             np.testing.assert_allclose(own, expected, atol=1e-4)  # in single precision with five points
 
 
-def losses(table, values, n_folds):
-    """The log loss in some of three folds by the places of the values, and that of the class frequencies.
+class FoldLosses:
+    """Losses in some of three folds: of every row to predict, by the places of the values; and of the frequencies."""
 
-    The loss of a setting that is worse than a rival in the first folds by more than a standard error is infinite. The
-    standard error is the root of the sum of squared differences, one for each distinct row.
-    """
-    folds, learned = [], []
-    for pair in split_table(table, 3)[:n_folds]:
-        left, held = map(Sample.of, pair)
-        folds.append((left, *left.distinct, *held.distinct))
-        distances = with_learned_relevance(distances_of(pair[0], {}), DistinctRows.of(pair[0]), Deadline())
-        learned.append([own.relevance for own in distances])
-    total = sum(of_held.sum() for *_, of_held in folds)
+    def __init__(self, table, values, n_folds):
+        self.values, self.folds, self.learned = values, [], []
+        for pair in split_table(table, 3)[:n_folds]:
+            left, held = map(Sample.of, pair)
+            self.folds.append((left, *left.distinct, *held.distinct))
+            distances = with_learned_relevance(distances_of(pair[0], {}), DistinctRows.of(pair[0]), Deadline())
+            self.learned.append([own.relevance for own in distances])
+        self.weights = [of_held.sum() for *_, of_held in self.folds]
+
+    @cached_property
+    def of_frequencies(self):
+        total = sum((of_new @ oracles.prior_logs(of_known)).sum() for _, _, of_known, _, of_new in self.folds)
+        return -total / sum(self.weights)
 
     @cache
-    def covariances(fold, rate, relevance):
-        left, known, _, new, _ = folds[fold]
-        relevance = learned[fold] if relevance == LEARNED else relevance
+    def _covariances(self, fold, rate, relevance):
+        left, known, _, new, _ = self.folds[fold]
+        relevance = self.learned[fold] if relevance == LEARNED else relevance
         return tuple(1 + left.correlations(rows, known, rate, relevance) for rows in (known, new))
 
     @cache
-    def of_rows(place):
-        rate, l2, relevance = (own[k] for own, k in zip(values, place, strict=True))
+    def of_rows(self, place):
+        rate, l2, relevance = (own[k] for own, k in zip(self.values, place, strict=True))
         found = []
-        for fold, (_, _, of_known, _, of_new) in enumerate(folds):
-            own, to_new = covariances(fold, rate, relevance)
+        for fold, (_, _, of_known, _, of_new) in enumerate(self.folds):
+            own, to_new = self._covariances(fold, rate, relevance)
             found.append((-(of_new * oracles.process_logs(of_known, own, l2, to_new)).sum(axis=1)).tolist())
         return found
 
-    def loss_at(place, rival=None):
-        if rival is not None:
-            pairs = []
-            for of_fold, of_rival in list(zip(of_rows(place), of_rows(rival), strict=True))[:-1]:
-                pairs += [own - other for own, other in zip(of_fold, of_rival, strict=True)]
-                if sum(pairs) > sqrt(sum(own**2 for own in pairs)):
-                    return inf
-        return sum(map(sum, of_rows(place))) / total
 
-    baseline = -sum((of_new @ oracles.prior_logs(of_known)).sum() for _, _, of_known, _, of_new in folds) / total
-    return loss_at, baseline
-
-
-def climbed(loss_at, lengths, learned=False):
+def climbed(of_rows, weights, lengths, learned=False):
     """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on.
 
-    If relevances may be learned, that comes after the last exponent, and the search goes on there without exponents.
-    A setting competes with the best one when it is looked at for the first time.
+    It climbs on the loss in the first fold, and then on that in all folds. Before each further fold, a setting
+    competes with the best one: it is left out while it is worse, in the folds in which it is known, by more than a
+    standard error, the root of the sum of squared differences of rows. If relevances may be learned, that comes after
+    the last exponent, and the search goes on there without exponents.
     """
-    seen = {}
+    known = {}
 
-    def compared(place, rival=None):
-        if place not in seen:
-            seen[place] = loss_at(place, rival)
-        return seen[place]
+    def compared(place, n_folds, rival=None):
+        while known.get(place, 0) < n_folds:
+            if rival is not None:
+                both = zip(of_rows(place)[: known.get(place, 0)], of_rows(rival), strict=False)
+                pairs = [own - other for ours, others in both for own, other in zip(ours, others, strict=True)]
+                if sum(pairs) > sqrt(sum(own**2 for own in pairs)):
+                    return inf
+            known[place] = known.get(place, 0) + 1
+        return sum(map(sum, of_rows(place)[:n_folds])) / sum(weights[:n_folds])
 
     def end(here, axes):
-        compared(here)
-        before = None
-        while here != before:
-            before = here
-            for axis in axes:
-                steps = [-1, 1]
-                while steps:
-                    near = {step: tuple(k + step * (a == axis) for a, k in enumerate(here)) for step in steps}
-                    near = {step: place for step, place in near.items() if 0 <= place[axis] < lengths[axis]}
-                    found = {step: compared(place, here) for step, place in near.items()}
-                    steps = [step for step in sorted(found, key=found.get)[:1] if found[step] < compared(here)]
-                    here = near[steps[0]] if steps else here
+        for n_folds in (1, len(weights)):
+            compared(here, n_folds)
+            before = None
+            while here != before:
+                before = here
+                for axis in axes:
+                    steps = [-1, 1]
+                    while steps:
+                        near = {step: tuple(k + step * (a == axis) for a, k in enumerate(here)) for step in steps}
+                        near = {step: place for step, place in near.items() if 0 <= place[axis] < lengths[axis]}
+                        found = {step: compared(place, n_folds, here) for step, place in near.items()}
+                        best = sorted(found, key=found.get)[:1]
+                        steps = [step for step in best if found[step] < compared(here, n_folds)]
+                        here = near[steps[0]] if steps else here
         return here
 
     found = end(tuple(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True)), (1, 2, 0))
     ends = [found, end((*found[:2], lengths[2]), (1, 0))] if learned and lengths[2] else [found]
-    return min(ends, key=compared)
+    return min(ends, key=lambda place: compared(place, len(weights)))
 
 
 class TestChoice:
@@ -432,16 +432,18 @@ class TestChoice:
         with to_the_end():
             exact = choose_kernel(table, {}, values, Deadline())
         usual = choose_kernel(table, {}, values, Deadline())
-        loss_at, baseline = losses(table, values, n_folds)
+        losses = FoldLosses(table, values, n_folds)
         exponents = [value for value in values[2] if value != LEARNED]
-        place = climbed(loss_at, [*map(len, values[:2]), len(exponents)], LEARNED in values[2])
+        lengths = [*map(len, values[:2]), len(exponents)]
+        place = climbed(losses.of_rows, losses.weights, lengths, LEARNED in values[2])
         setting = tuple(own[k] for own, k in zip(values, place, strict=True))
         assert exact.setting == setting
-        of_usual = loss_at(tuple(own.index(value) for own, value in zip(values, usual.setting, strict=True)))
-        assert usual.setting == setting or of_usual < loss_at(place) + tie
+        of_usual = tuple(own.index(value) for own, value in zip(values, usual.setting, strict=True))
+        least, of_usual = (sum(map(sum, losses.of_rows(of))) / sum(losses.weights) for of in (place, of_usual))
+        assert usual.setting == setting or of_usual < least + tie
         for chosen, tolerance in ((exact, 1e-5), (usual, 4e-3)):
-            assert chosen.log_loss == pytest.approx(loss_at(place), abs=tolerance)
-            assert chosen.of_frequencies == pytest.approx(baseline)
+            assert chosen.log_loss == pytest.approx(least, abs=tolerance)
+            assert chosen.of_frequencies == pytest.approx(losses.of_frequencies)
 
     @pytest.mark.parametrize(
         ("seed", "weights"),
@@ -471,23 +473,28 @@ class TestChoice:
         values, ends = [list(map(float, range(n))) for n in lengths], set()
         values[2] += [LEARNED] * learned
         for seed in range(20):
-            of_place = np.random.default_rng(seed).random((*lengths[:2], lengths[2] + learned))
+            of_folds = np.random.default_rng(seed).random((3, *lengths[:2], lengths[2] + learned))
+            folds = iter(of_folds)
 
             class Known:
                 n_held, weight, loss_of_frequencies = 1, 1.0, 0.0
 
-                def __init__(self, *parts):
-                    pass
+                def __init__(self, *parts, folds=folds):
+                    self.of_place = next(folds)
 
-                def losses(self, setting, _, of_place=of_place):
+                def losses(self, setting, _):
                     place = tuple(own.index(value) for own, value in zip(values, setting, strict=True))
-                    return np.array([of_place[place]])
+                    return np.array([self.of_place[place]])
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
             chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
-            place = climbed(lambda place, _, of_place=of_place: of_place[place], lengths, learned)
+
+            def of_rows(place, of_folds=of_folds):
+                return [[of_fold[place]] for of_fold in of_folds]
+
+            place = climbed(of_rows, [1.0] * 3, lengths, learned)
             assert chosen.setting == tuple(own[k] for own, k in zip(values, place, strict=True))
-            assert chosen.log_loss == pytest.approx(of_place[place])
+            assert chosen.log_loss == pytest.approx(of_folds.mean(axis=0)[place])
             ends.add(place)
         assert len(ends) > 3
 
@@ -552,11 +559,10 @@ class TestChoice:
         chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
         assert chosen.setting == (2.0, 0.1, 0.0)
         times = {setting: tried.count(setting) for setting in tried}
-        first = (4.0, 1.0, 0.5)
-        assert times.pop(first) == 3
-        of_worse = {setting: n for setting, n in times.items() if setting.relevance}
-        assert {n for setting, n in times.items() if setting not in of_worse} == {3}
-        assert min(of_worse.values()) == fewest
+        near = [(1.0, 0.1, 0.0), (4.0, 0.1, 0.0), (2.0, 0.01, 0.0), (2.0, 1.0, 0.0)]
+        assert [times.pop(setting) for setting in (chosen.setting, *near)] == [3] * 5
+        assert times.pop((2.0, 0.1, 0.5)) == fewest
+        assert set(times.values()) == {1}  # the search came past them with the first fold
 
     def test_relevances_are_learned_from_some_of_many_rows(self, monkeypatch):
         seen = []
