@@ -1,8 +1,8 @@
 """The pool where there are two to six continuous columns, next to CatBoost with its defaults.
 
 Such tables have interactions in narrow regions, which boosted trees find. Five are simulated (arcs, circles, spirals
-and a chequered square); the others have columns of larger tables, drawn at random. Each repetition learns from 1,000 rows,
-or 70 % of a smaller table, and predicts up to 3,000 others. There are two repetitions, or up to ten where each
+and a chequered square); the others have columns of larger tables, drawn at random. Each repetition learns from 1,000
+rows, or 70 % of a smaller table, and predicts up to 3,000 others. There are two repetitions, or up to ten where each
 predicts fewer than 500 rows.
 
 Target: on none of them a log loss more than 0.01 above CatBoost's. Takes six minutes. CatBoost is measured if

@@ -351,20 +351,19 @@ class FoldLosses:
             distances = with_learned_relevance(distances_of(pair[0], {}), DistinctRows.of(pair[0]), Deadline())
             self.learned.append([own.relevance for own in distances])
         self.weights = [of_held.sum() for *_, of_held in self.folds]
+        self.of_rows, self._covariances = cache(self._of_rows), cache(self._covariances_of)
 
     @cached_property
     def of_frequencies(self):
         total = sum((of_new @ oracles.prior_logs(of_known)).sum() for _, _, of_known, _, of_new in self.folds)
         return -total / sum(self.weights)
 
-    @cache
-    def _covariances(self, fold, rate, relevance):
+    def _covariances_of(self, fold, rate, relevance):
         left, known, _, new, _ = self.folds[fold]
         relevance = self.learned[fold] if relevance == LEARNED else relevance
         return tuple(1 + left.correlations(rows, known, rate, relevance) for rows in (known, new))
 
-    @cache
-    def of_rows(self, place):
+    def _of_rows(self, place):
         rate, l2, relevance = (own[k] for own, k in zip(self.values, place, strict=True))
         found = []
         for fold, (_, _, of_known, _, of_new) in enumerate(self.folds):
