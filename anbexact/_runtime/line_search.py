@@ -3,32 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, log
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
-
-
-def best_on_log_scale(
-    value: Callable[[float], float], low: float, high: float, *, first_look: int, precision: float
-) -> float:
-    """Return the x between ``low`` and ``high`` at which ``value`` is highest.
-
-    The value is computed at ``first_look`` points, evenly spaced on a logarithmic scale and including both ends.
-    Between the neighbours of the best point, Brent's bounded search then finds x to ``precision`` in ln x. The result
-    is 1 if all points have the same value.
-    """
-    grid = np.linspace(log(low), log(high), first_look)
-    values = np.array([value(exp(point)) for point in grid])
-    if values.max() - values.min() <= 1e-12 * max(1.0, float(np.abs(values).max())):
-        return 1.0
-    k = int(values.argmax())
-    bounds = grid[max(k - 1, 0)], grid[min(k + 1, first_look - 1)]
-    found = minimize_scalar(
-        lambda point: -value(exp(point)), bounds=bounds, method="bounded", options={"xatol": precision}
-    )
-    return exp(float(found.x if -found.fun > values[k] else grid[k]))
 
 
 def best_on_log_grid(

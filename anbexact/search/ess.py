@@ -10,8 +10,9 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from anbexact._runtime.advice import heard_once
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline, abandonable, seconds_left
-from anbexact._runtime.line_search import best_on_log_scale
+from anbexact._runtime.line_search import best_on_log_grid
 from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.search.exact.solution import rounding_error
@@ -22,6 +23,8 @@ LEAST_ESS, MOST_ESS = 0.01, 1e5
 """The range that is searched."""
 START_ESS = 10.0
 """The start of the climb; for most tables, it is closer to the final value than 1."""
+CELLS_AT_ONCE = 1 << 20
+"""Maximum number of cells, summed over equivalent sample sizes, whose scores are computed together."""
 MOST_SEARCHES = 5
 """Maximum number of structures learned."""
 
@@ -32,7 +35,8 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
     """Return the equivalent sample size with the highest BDeu for a structure.
 
     The score is computed as a sum over distinct cell weights, each multiplied by its frequency, so a value takes
-    microseconds. The search covers 0.01 to 100,000 on a logarithmic scale.
+    microseconds. The search covers 0.01 to 100,000 on a logarithmic scale, with 15 values and then 9 around the best
+    of these; the result is the top of the parabola through the best one and its neighbours.
     """
     cells: list[tuple[float, npt.NDArray[Any], npt.NDArray[Any], int]] = []
     for name, parents in structure.parents.items():
@@ -45,12 +49,16 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
     times = np.concatenate([sign * how_often for _, _, how_often, sign in cells])
     times_of_sizes = np.array([sign * how_often.sum() for _, _, how_often, sign in cells])
 
-    def score(ess: float) -> float:
-        parameters = ess / sizes
-        of_cells = gammaln(np.repeat(parameters, lengths) + weights)
-        return float(times @ of_cells - times_of_sizes @ gammaln(parameters))
+    def scores(ess: Floats) -> Floats:
+        parameters = ess[:, None] / sizes
+        of_cells = gammaln(np.repeat(parameters, lengths, axis=1) + weights)
+        return np.asarray(of_cells @ times - gammaln(parameters) @ times_of_sizes)
 
-    return best_on_log_scale(score, LEAST_ESS, MOST_ESS, first_look=15, precision=1e-3)
+    def scores_in_parts(ess: Floats) -> Floats:
+        at_once = max(1, CELLS_AT_ONCE // len(weights))
+        return np.concatenate([scores(ess[start : start + at_once]) for start in range(0, len(ess), at_once)])
+
+    return best_on_log_grid(scores_in_parts, LEAST_ESS, MOST_ESS, points=15, closer=9)[0]
 
 
 def climb_in_ess(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.units import counted
 from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
@@ -211,7 +212,7 @@ class Vocabulary:
         """All variables: features in table order, then the class."""
         return tuple(self.states)
 
-    @property
+    @cached_property
     def positions(self) -> dict[Hashable, int]:
         """The number of every variable: its position among ``names``."""
         return {name: place for place, name in enumerate(self.names)}

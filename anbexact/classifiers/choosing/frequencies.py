@@ -89,12 +89,15 @@ def smoothing_compared(
     if few and given is not None:
         return given, None
     left_out = LeaveOneOut(table, structure)
-    smoothing = best_left_out_smoothing(table, left_out) if given is None else given
+    if given is None:
+        smoothing, log_likelihood = best_left_out_smoothing(table, left_out)
+    else:
+        smoothing, log_likelihood = given, left_out.log_likelihood(given)
     if few:
         return smoothing, None
     n_classes = table.vocabulary.arity(structure.class_name)
     counts = np.bincount(table.column(structure.class_name), table.weights, n_classes).astype(np.float64)
-    usual = smoothed = -left_out.log_likelihood(smoothing) / left_out.weight
+    usual = smoothed = -log_likelihood / left_out.weight
     by_frequencies, class_smoothing = _left_out_loss(counts), None
     if usual > by_frequencies + MARGIN_NATS and given is None:
         second, own, value = second_smoothing(table, left_out)

@@ -220,18 +220,21 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     smoothing weaken it again. The structure does not change. Seventeen values are tried: eight over the whole range,
     and nine around the best of these; and as many if the search continues.
     """
-    return best_left_out_smoothing(table, LeaveOneOut(table, structure))
+    return best_left_out_smoothing(table, LeaveOneOut(table, structure))[0]
 
 
-def best_left_out_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> float:
-    """Return the result of :func:`best_smoothing`, given the object that predicts the rows of the table."""
+def best_left_out_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float, float]:
+    """Return the result of :func:`best_smoothing`, given the object that predicts the rows of the table.
+
+    The second number is the highest conditional log likelihood found, in nats, total.
+    """
     most = most_smoothing(table)
-    best, value = left_out.best(LEAST_SMOOTHING, most)
+    best = left_out.best(LEAST_SMOOTHING, most)
     n_features = most_repetitions(table.vocabulary)
-    if best < most or n_features < 2:
+    if best[0] < most or n_features < 2:
         return best
-    further, value_further = left_out.best(most, most * n_features)
-    return further if value_further > value else best
+    further = left_out.best(most, most * n_features)
+    return further if further[1] > best[1] else best
 
 
 def second_smoothing(table: DiscreteTable, left_out: LeaveOneOut) -> tuple[float, float | None, float]:
