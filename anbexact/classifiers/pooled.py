@@ -125,10 +125,11 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     members : "auto" or list, default "auto"
         Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"`` chooses among naive
         Bayes, TAN, ANB and kDB, with smooth shapes or without, and kernel logistic regression. If columns are cut,
-        the cut points differ between members, and some tables are hierarchical; otherwise, some members are refitted,
-        or have more parents or tables as trees. Members that would take too long are left out: smooth ones with too
-        many coefficients, exact searches over too many features, and kernel logistic regression on too many rows.
-        ``members_`` lists the members that were considered, and the guide "The pool" explains the choice.
+        the cut points differ between members, and some tables are hierarchical or, with few features, trees;
+        otherwise, some members are refitted, or have more parents or tables as trees. Members that would take too
+        long are left out: smooth ones with too many coefficients, exact searches over too many features, and kernel
+        logistic regression on too many rows. ``members_`` lists the members that were considered, and the guide "The
+        pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3. From 6,000 rows on, members are learned in only two of the three
@@ -182,7 +183,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"`` (because
         an earlier automatic member predicts the held-out rows with a total loss below 1 nat, or a loss per row below
-        0.003), ``"same as"`` and the name of an earlier automatic member (learned from all rows, both predict them
+        0.002), ``"same as"`` and the name of an earlier automatic member (learned from all rows, both predict them
         alike, so that the later one is left out), names of simpler members with ``"are far behind"`` (all of them
         predict much worse than the best member, so that the one that extends them was not learned) or the reason why
         it could not be learned.

@@ -24,7 +24,7 @@ LEAST_ESS, MOST_ESS = 0.01, 1e5
 START_ESS = 10.0
 """The start of the climb; for most tables, it is closer to the final value than 1."""
 CELLS_AT_ONCE = 1 << 20
-"""Maximum number of cells, summed over equivalent sample sizes, whose scores are computed together."""
+"""Maximum number of distinct cell weights, times equivalent sample sizes, for which scores are computed together."""
 MOST_SEARCHES = 5
 """Maximum number of structures learned."""
 
@@ -55,7 +55,7 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
         return np.asarray(of_cells @ times - gammaln(parameters) @ times_of_sizes)
 
     def scores_in_parts(ess: Floats) -> Floats:
-        at_once = max(1, CELLS_AT_ONCE // len(weights))
+        at_once = max(1, CELLS_AT_ONCE // max(1, len(weights)))
         return np.concatenate([scores(ess[start : start + at_once]) for start in range(0, len(ess), at_once)])
 
     return best_on_log_grid(scores_in_parts, LEAST_ESS, MOST_ESS, points=15, closer=9)[0]

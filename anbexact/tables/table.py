@@ -130,7 +130,7 @@ class DiscreteTable(ByFields):
         return float(self.weights.sum())
 
     @cached_property
-    def _position(self) -> dict[Hashable, int]:
+    def _position(self) -> Mapping[Hashable, int]:
         return self.vocabulary.positions
 
     def __add__(self, other: DiscreteTable) -> DiscreteTable:

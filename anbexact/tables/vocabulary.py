@@ -213,9 +213,9 @@ class Vocabulary:
         return tuple(self.states)
 
     @cached_property
-    def positions(self) -> dict[Hashable, int]:
+    def positions(self) -> Mapping[Hashable, int]:
         """The number of every variable: its position among ``names``."""
-        return {name: place for place, name in enumerate(self.names)}
+        return MappingProxyType({name: place for place, name in enumerate(self.names)})
 
     @property
     def features(self) -> tuple[Hashable, ...]:

@@ -121,7 +121,10 @@ def test_the_members_where_columns_are_cut():
     assert list(few) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
     assert few[on_five] == simple
     assert list(found(500)) == list(found(1_999)) == [*list(few)[:-2], trees, *plain[1:], on_five]
+    assert list(found(500, n_features=6)) == list(found(500))
     assert list(found(500, n_features=7)) == list(few)
+    (of_trees,) = (member.estimator for member in automatic_members(6, 2, 500, {}) if member.name == trees)
+    assert (of_trees.k, of_trees.parameters, of_trees.discretizer.n_bins) == (1, "tree", 8)
     assert trees in found(500, n_features=6, readable=True)
     assert trees not in found(500, settings={"discretizer": "mdlp"})
     assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]

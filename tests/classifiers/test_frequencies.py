@@ -183,13 +183,13 @@ def test_more_smoothing_is_taken_only_if_it_predicts_better_and_nothing_was_requ
     for second, better in ((1e5, True), (1e-3, False)):
         assert (left_out.log_likelihood(second) > value) == better
         tried = second, 1.0, left_out.with_class_ess(1.0).log_likelihood(second)
-        monkeypatch.setattr(frequencies, "best_left_out_smoothing", lambda *_: (0.1, value))
+        monkeypatch.setattr(frequencies, "best_left_out_smoothing", lambda *_: (0.1, value - 5.0))
         monkeypatch.setattr(frequencies, "second_smoothing", lambda *_, own=tried: own)
         with pytest.warns(PredictedWorseWarning) as found:
             chosen, class_smoothing = smoothing_compared(table, structure, given)
         taken = better and given is None
         assert (chosen, class_smoothing) == ((second, 1.0) if taken else (0.1, None))
-        usual = -value / left_out.weight
+        usual = -(value if given else value - 5.0) / left_out.weight
         assert losses(found[0])[0] == pytest.approx(usual, abs=6e-4)
         assert ("is used, with" in str(found[0].message)) == (chosen == second)
 

@@ -47,7 +47,7 @@ FREQUENCIES = "class frequencies"
 ALIKE = 0.02
 """Root mean square, over rows and classes, of the differences of ln P(class | row) of two members, in nats. Below it,
 they count as the same model."""
-LITTLE, LITTLE_PER_ROW = 1.0, 0.003
+LITTLE, LITTLE_PER_ROW = 1.0, 0.002
 """Total and mean loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
 
 

@@ -138,8 +138,8 @@ def automatic_members(
         kernel=kernel,
         points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not readable,
-        trees=n_rows >= (ROWS_FOR_TREES_OF_INTERVALS if cut else ROWS_FOR_TREES),
-        few_features=n_features <= FEW_FEATURES,
+        trees=n_rows >= ROWS_FOR_TREES,
+        trees_of_intervals=n_rows >= ROWS_FOR_TREES_OF_INTERVALS and n_features <= FEW_FEATURES,
         tables=n_rows >= ROWS_FOR_TABLES,
         refits=n_rows >= ROWS_FOR_REFITS,
         anb_refitted=n_rows < ROWS_WITHOUT_ANB_REFITTED,
@@ -154,10 +154,11 @@ def automatic_members(
 class _Kinds(NamedTuple):
     """Which kinds of members suit the size of a task: with an exact search, smooth shapes, and so on.
 
-    ``hierarchical`` and ``trees`` are whether a kDB with such tables is a member, and ``four_parents`` whether one
-    with four parents is. Where no column is cut, ``tables`` and ``refits`` are whether networks are members as they
-    are learned, and refitted, and ``anb_refitted`` whether ANB may be one of the latter. Where columns are cut by
-    several rules, ``smooth_anb`` is whether the smooth ANB on the cut points of MODL is a member.
+    ``hierarchical``, ``trees`` and, where columns are cut, ``trees_of_intervals`` are whether a kDB with such tables
+    is a member, and ``four_parents`` whether one with four parents is. Where no column is cut, ``tables`` and
+    ``refits`` are whether networks are members as they are learned, and refitted, and ``anb_refitted`` whether ANB
+    may be one of the latter. Where columns are cut by several rules, ``smooth_anb`` is whether the smooth ANB on the
+    cut points of MODL is a member.
     """
 
     exact: bool
@@ -167,7 +168,7 @@ class _Kinds(NamedTuple):
     points: int
     hierarchical: bool
     trees: bool
-    few_features: bool
+    trees_of_intervals: bool
     tables: bool
     refits: bool
     anb_refitted: bool
@@ -264,7 +265,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     if kinds.hierarchical and varied and kinds.four_parents:
         four = KDBClassifier(k=4, parameters="hierarchical", discretizer=eight, **given)
         members.append(Member("kDB hierarchical, 4 parents", four))
-    if kinds.trees and kinds.few_features and varied:
+    if kinds.trees_of_intervals and varied:
         one = KDBClassifier(k=1, parameters="tree", discretizer=eight, **given)
         members.append(Member("kDB trees, 8 intervals", one))
     if kinds.exact and equal:

@@ -47,6 +47,8 @@ FOLDS, ROWS_TO_PREDICT = 3, 800
 """Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
 ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
 """Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
+ROWS_TO_GUIDE = 100
+"""Number of distinct held-out rows of the first fold from which on the search is first completed in this fold."""
 ENOUGH = 1e-4
 """Relative decrease of the objective in a step at which a fit in the folds of the search ends: further steps would
 hardly change which setting is best."""
@@ -101,8 +103,8 @@ class KernelChoice(NamedTuple):
     ----------
     setting : KernelSetting
     log_loss, of_frequencies : float
-        Log loss on the held-out rows, in nats per row: with this setting, and of the class frequencies. NaN if
-        nothing was held out.
+        Log loss on the held-out rows, in nats per row: with this setting, and of the class frequencies. They are
+        those of the first fold if time ran out before the others, and NaN if nothing was held out.
     """
 
     setting: KernelSetting
@@ -182,13 +184,13 @@ def choose_kernel(
 
     The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to
     the better one of its neighbours, and on in that direction as long as the loss falls, and ends where no neighbour
-    has a lower loss. First, the loss is that in the first fold; from the setting where this search ends, a second one
-    goes on with the loss in all folds. If relevances may also be learned, both begin anew at its end with learned
-    ones, and only the rate and the precision change; the better of both ends is the result. In up to `FOLDS` folds,
-    the model is learned from at most `ROWS_TO_LEARN` distinct rows, and predicts at most `ROWS_TO_COMPARE` others.
-    Once `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold; nor is there for a neighbour that is
-    worse than the best setting, by more than `BEHIND` standard errors, on the held-out rows of the folds so far, if
-    these are at least `ROWS_TO_RACE` distinct ones.
+    has a lower loss. If at least `ROWS_TO_GUIDE` distinct rows are held out in the first fold, it is first made with
+    the loss in this fold, and then continued from its end with the loss in all folds. If relevances may also be
+    learned, both stages are repeated from there with learned ones, and only the rate and the precision change; the
+    better of both ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN`
+    distinct rows, and predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct rows are held out,
+    there is no further fold; nor is there for a neighbour that is worse than the best setting, by more than `BEHIND`
+    standard errors, on the held-out rows of the folds so far, if these are at least `ROWS_TO_RACE` distinct ones.
 
     Parameters
     ----------
@@ -200,9 +202,10 @@ def choose_kernel(
         The rates, precisions and exponents to choose from, each in ascending order; ``"learned"`` may follow the
         exponents, or stand in their place. With one of each, nothing is held out.
     deadline : Deadline
-        When it passes, the best setting found so far is returned.
+        When it passes, the best setting found so far is returned; before the second stage, it is the best one in the
+        first fold.
     progress : callable, optional
-        Called with a phase and the share of all settings that have been tried.
+        Called with a phase and the share of all settings that have been tried in the first fold.
     """
     exponents = [value for value in values[2] if value != LEARNED]
     lengths = len(values[0]), len(values[1]), len(exponents)
@@ -245,9 +248,9 @@ def choose_kernel(
         return best if best is not None and best[0] < loss_at(place, n_folds) else None
 
     def end_of_climb(place: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
-        for n_folds in sorted({1, len(folds)}):
+        for n_folds in sorted({1 if folds[0].n_held >= ROWS_TO_GUIDE else len(folds), len(folds)}):
             ended = None
-            loss_at(place, 1)
+            loss_at(place, 1)  # even if no time is left
             while place != ended and not deadline.passed:
                 ended = place
                 loss_at(place, n_folds)
@@ -262,8 +265,8 @@ def choose_kernel(
     place = end_of_climb(place, ORDER if exponents else others)
     if exponents and len(values[2]) > len(exponents) and not deadline.passed:
         learned = end_of_climb((*place[:2], len(exponents)), others)
-        n_common = min(len(tried[place]), len(tried[learned]))
-        place = min(place, learned, key=lambda end: loss_at(end, n_common))
+        if len(tried[learned]) == len(tried[place]):  # not so if time ran out in the first stage
+            place = min(place, learned, key=lambda end: loss_at(end, len(tried[end])))
     n_folds = len(tried[place])
     of_frequencies = sum(fold.loss_of_frequencies for fold in folds[:n_folds]) / sum(
         fold.weight for fold in folds[:n_folds]

@@ -1,5 +1,7 @@
 """Fits of kernel logistic regression: the mode of a Gaussian process, and the choice of its parameters."""
 
+import itertools
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, cached_property
@@ -372,13 +374,13 @@ class FoldLosses:
         return found
 
 
-def climbed(of_rows, weights, lengths, learned=False):
+def climbed(of_rows, weights, lengths, learned=False, guided=True):
     """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on.
 
-    It climbs on the loss in the first fold, and then on that in all folds. Before each further fold, a setting
-    competes with the best one: it is left out while it is worse, in the folds in which it is known, by more than a
-    standard error, the root of the sum of squared differences of rows. If relevances may be learned, that comes after
-    the last exponent, and the search goes on there without exponents.
+    It climbs on the loss in the first fold, if this one guides it, and then on that in all folds. Before each further
+    fold, a setting competes with the best one: it is left out while it is worse, in the folds in which it is known,
+    by more than a standard error, the root of the sum of squared differences of rows. If relevances may be learned,
+    that comes after the last exponent, and the search goes on there without exponents.
     """
     known = {}
 
@@ -393,7 +395,7 @@ def climbed(of_rows, weights, lengths, learned=False):
         return sum(map(sum, of_rows(place)[:n_folds])) / sum(weights[:n_folds])
 
     def end(here, axes):
-        for n_folds in (1, len(weights)):
+        for n_folds in (1, len(weights))[not guided :]:
             compared(here, n_folds)
             before = None
             while here != before:
@@ -423,8 +425,9 @@ class TestChoice:
 
     @pytest.fixture(autouse=True)
     def _races(self, monkeypatch):
-        """Let settings compete on the few rows of a sample."""
+        """Let settings compete, and the first fold guide the search, on the few rows of a sample."""
         monkeypatch.setattr(fit_module, "ROWS_TO_RACE", 1)
+        monkeypatch.setattr(fit_module, "ROWS_TO_GUIDE", 1)
 
     def check(self, table, n_folds=3, values=VALUES, tie=2e-3):
         """Fits that go on to the end choose the setting of the formula; usual ones may decide a tie otherwise."""
@@ -466,9 +469,11 @@ class TestChoice:
         self.check(Sample.drawn(seed, 20, weights).table, values=values)
 
     @pytest.mark.parametrize("learned", [False, True])
+    @pytest.mark.parametrize("guided", [True, False])
     @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
-    def test_order_of_the_climb_decides_between_several_ends(self, lengths, learned, monkeypatch):
-        """On losses of many local minima, which no model has."""
+    def test_order_of_the_climb_decides_between_several_ends(self, lengths, guided, learned, monkeypatch):
+        """On losses of many local minima, which no model has; a first fold of enough rows guides the climb."""
+        monkeypatch.setattr(fit_module, "ROWS_TO_GUIDE", 1 if guided else 2)
         values, ends = [list(map(float, range(n))) for n in lengths], set()
         values[2] += [LEARNED] * learned
         for seed in range(20):
@@ -491,7 +496,7 @@ class TestChoice:
             def of_rows(place, of_folds=of_folds):
                 return [[of_fold[place]] for of_fold in of_folds]
 
-            place = climbed(of_rows, [1.0] * 3, lengths, learned)
+            place = climbed(of_rows, [1.0] * 3, lengths, learned, guided)
             assert chosen.setting == tuple(own[k] for own, k in zip(values, place, strict=True))
             assert chosen.log_loss == pytest.approx(of_folds.mean(axis=0)[place])
             ends.add(place)
@@ -600,6 +605,50 @@ class TestChoice:
         assert chosen.setting == self.START
         assert np.isfinite(chosen.log_loss)
         assert told == [("rate, precision and relevance", 1 / 75)]
+
+    @pytest.mark.parametrize("learned", [False, True])
+    def test_without_more_time_is_the_best_so_far(self, learned, monkeypatch):
+        """Time runs out after a number of fits. What was known in fewer folds does not replace what was in all."""
+        values, n_folds = [[0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5, 1.0]], set()
+        shape = tuple(map(len, values))
+        values[2] = values[2] + [LEARNED] * learned
+
+        class Timed:
+            def __init__(self, most):
+                self.most, self.known = most, []
+                self.left = inf
+
+            @property
+            def passed(self):
+                return len(self.known) >= self.most
+
+        for seed, most in itertools.product(range(3), range(1, 60, 2)):
+            of_folds = np.random.default_rng(seed).random((3, *shape[:2], shape[2] + learned))
+            deadline, folds = Timed(most), iter(enumerate(of_folds))
+
+            class Known:
+                n_held = 1
+
+                def __init__(self, *parts, folds=folds, deadline=deadline):
+                    self.fold, self.of_place = next(folds)
+                    self.weight, self.loss_of_frequencies, self.deadline = 1.0, float(self.fold), deadline
+
+                def losses(self, setting, _):
+                    place = tuple(own.index(value) for own, value in zip(values, setting, strict=True))
+                    self.deadline.known.append((self.fold, setting))
+                    return np.array([self.of_place[place]])
+
+            monkeypatch.setattr(fit_module, "_Fold", Known)
+            chosen = choose_kernel(Sample.drawn(0).table, {}, values, deadline)
+            tried = [fold for fold, setting in deadline.known if setting == chosen.setting]
+            place = tuple(own.index(value) for own, value in zip(values, chosen.setting, strict=True))
+            assert tried == list(range(len(tried)))
+            assert chosen.log_loss == pytest.approx(of_folds[: len(tried), *place].mean())
+            assert chosen.of_frequencies == pytest.approx(np.mean(tried))
+            most_folds = max(Counter(setting for _, setting in deadline.known).values())
+            assert len(tried) == most_folds or most_folds == 2
+            n_folds.add(len(tried))
+        assert {1, 3} <= n_folds
 
     def test_tells_its_progress(self):
         told = []
