@@ -35,7 +35,7 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
     """Return the equivalent sample size with the highest BDeu for a structure.
 
     The score is computed as a sum over distinct cell weights, each multiplied by its frequency, so a value takes
-    microseconds. The search covers 0.01 to 100,000 on a logarithmic scale, with 15 values and then 9 around the best
+    microseconds. The search covers 0.01 to 100,000 on a logarithmic scale, with 15 values and then 21 around the best
     of these; the result is the top of the parabola through the best one and its neighbours.
     """
     cells: list[tuple[float, npt.NDArray[Any], npt.NDArray[Any], int]] = []
@@ -58,7 +58,7 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
         at_once = max(1, CELLS_AT_ONCE // max(1, len(weights)))
         return np.concatenate([scores(ess[start : start + at_once]) for start in range(0, len(ess), at_once)])
 
-    return best_on_log_grid(scores_in_parts, LEAST_ESS, MOST_ESS, points=15, closer=9)[0]
+    return best_on_log_grid(scores_in_parts, LEAST_ESS, MOST_ESS, points=15, closer=21)[0]
 
 
 def climb_in_ess(
