@@ -27,6 +27,7 @@ from benchmarks.harness.tables import MADE_NUMBERS, Table, read
 
 ROWS, MOST_JUDGED = 1_000, 3_000
 REPETITIONS, MOST_REPETITIONS, ROWS_TO_JUDGE = 2, 10, 1_000
+"""Fewest and most repetitions, and number of rows that all of them should predict together."""
 SIMULATED = ("moons", "circles", "spirals", "chequered", "banana")
 COLUMNS = {
     "banknote": 4,

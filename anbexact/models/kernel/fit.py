@@ -267,11 +267,9 @@ def choose_kernel(
         learned = end_of_climb((*place[:2], len(exponents)), others)
         if len(tried[learned]) == len(tried[place]):  # not so if time ran out in the first stage
             place = min(place, learned, key=lambda end: loss_at(end, len(tried[end])))
-    n_folds = len(tried[place])
-    of_frequencies = sum(fold.loss_of_frequencies for fold in folds[:n_folds]) / sum(
-        fold.weight for fold in folds[:n_folds]
-    )
-    return KernelChoice(at(place), loss_at(place, n_folds), of_frequencies)
+    known = folds[: len(tried[place])]
+    of_frequencies = sum(fold.loss_of_frequencies for fold in known) / sum(fold.weight for fold in known)
+    return KernelChoice(at(place), loss_at(place, len(known)), of_frequencies)
 
 
 def _is_behind(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:

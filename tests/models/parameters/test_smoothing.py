@@ -576,6 +576,13 @@ class TestBestEss:
         for ess in np.geomspace(0.01, 1e5, 40):
             assert best >= total_score(table, BDeu(ess), parents) - 1e-6 * max(1.0, abs(best))
 
+    def test_scores_may_be_computed_in_parts(self, monkeypatch):
+        table = random_problem(0, 4, n_rows=60).table
+        structure = learn_naive_bayes(table)
+        at_once = best_ess(table, structure)
+        monkeypatch.setattr("anbexact.search.ess.CELLS_AT_ONCE", 1)
+        assert best_ess(table, structure) == pytest.approx(at_once, rel=1e-9)
+
     @pytest.mark.parametrize("seed", range(5))
     def test_alternation_ends_at_the_best_of_a_grid(self, seed):
         table = random_problem(seed, 6, n_rows=150).table
