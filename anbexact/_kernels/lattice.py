@@ -217,18 +217,18 @@ def solve_blocks(blocks, places, first, low_bits, scores, limits, previous, curr
         best_sinks(total, mine, half)
 
 
-@kernel
-def first_parent_set(scores, child, candidates, size, threshold, limits, position):
+@inner
+def _first_parent_set(scores, child, candidates, size, threshold, limits, order):
     """First set by the tie rule, among subsets of ``candidates`` of a size, whose local score reaches ``threshold``.
 
-    Returns -1 when there is none. ``position[b]`` is the place of bit b in the table's feature order.
+    Returns -1 when there is none. ``order`` are all bits in the table's feature order.
     """
     bit = 1 << child
     candidates &= limits.allowed[child]
     required = limits.required[child]
-    bits = np.empty(position.shape[0], dtype=np.int64)
+    bits = np.empty(order.shape[0], dtype=np.int64)
     n = 0
-    for b in np.argsort(position):
+    for b in order:
         if (candidates >> b) & 1:
             bits[n] = 1 << b
             n += 1
@@ -249,3 +249,35 @@ def first_parent_set(scores, child, candidates, size, threshold, limits, positio
         chosen[last] += 1
         for k in range(last + 1, size):
             chosen[k] = chosen[k - 1] + 1
+
+
+@kernel
+def first_parent_sets(scores, optimum, members, size, tolerance, limits, order):
+    """Return, for every member of a set, its first parent set of a size with which it ends an optimal order.
+
+    Parameters
+    ----------
+    scores, optimum : (2**n,) float64
+        Set scores, and the scores of the best structures over all sets, in nats.
+    members : int
+        The set, as a mask.
+    size : int
+        Number of parents.
+    tolerance : float
+        Difference, in nats, of scores that count as equal.
+    limits : ParentLimits
+    order : (n,) int64
+        All bits in the table's feature order.
+
+    Returns
+    -------
+    (n,) int64
+        Masks, the first by the tie rule; -1 for a bit that is no member or has no such parent set.
+    """
+    found = np.full(len(order), -1, dtype=np.int64)
+    for b in range(len(order)):
+        if members >> b & 1:
+            rest = members & ~(1 << b)
+            threshold = optimum[members] - optimum[rest] - tolerance
+            found[b] = _first_parent_set(scores, b, rest, size, threshold, limits, order)
+    return found

@@ -6,7 +6,7 @@ would leave the range of floats is replaced by `LEAST_SHARE`; if it could have m
 of logarithms instead.
 """
 
-from math import exp, inf, log, nan
+from math import exp, inf, log, log10, nan
 
 import numpy as np
 
@@ -16,17 +16,22 @@ BLOCK = 64
 """Number of rows that are predicted together."""
 LEAST_SHARE = 1e-290
 """Smallest ratio of the product of a class to that of the most probable one that is kept."""
+SMALL_SHARE = 1e-140
+"""Up to this share of its class, a row has a logarithm of its own."""
 NEGLIGIBLE = 1e-17
 """Share of a class that does not change the sum over the classes."""
-AT_ONCE, LARGEST_FACTOR = 4, 1e35
-"""Number of families whose factors are multiplied before the products are compared, if no factor is larger than the
-second number or smaller than its reciprocal: no product of ratios then leaves the range of floats."""
+MOST_AT_ONCE, DIGITS = 16, 140
+"""Maximum number of families whose factors are multiplied before the products of the classes are compared; and the
+decimal logarithm of the largest product of counts that may then occur, or of the reciprocal of the smallest one: no
+product of ratios leaves the range of floats."""
 
 
-def factors_at_once(heaviest: float, of_cells: np.ndarray) -> int:
+def factors_at_once(heaviest: float, of_cells: np.ndarray, of_given: np.ndarray) -> int:
     """Return how many factors are multiplied at once, given the largest count and what the priors add to counts."""
-    lightest = float(of_cells.min(initial=inf))
-    return AT_ONCE if heaviest < LARGEST_FACTOR and lightest > 1 / LARGEST_FACTOR else 1
+    largest = heaviest + float(of_given.max(initial=1.0))
+    smallest = float(of_cells.min(initial=1.0))
+    digits = max(log10(largest), -log10(smallest)) if smallest > 0 else inf
+    return max(1, min(MOST_AT_ONCE, int(DIGITS / digits)))
 
 
 @vectorised
@@ -61,8 +66,8 @@ def _multiply(cells, given, of_cells, of_given, above, below, joint, lowest):
 
 
 @vectorised
-def _log_shares(joint, lowest, class_codes, mass, unsure, found):
-    """Fill ``found`` (models, rows) with ln of the share of every row's class.
+def _shares(joint, lowest, class_codes, mass, unsure, found):
+    """Fill ``found`` (models, rows) with the share of every row's class.
 
     It is NaN where a product that was raised to `LEAST_SHARE`, or that is not a number, could change it.
     """
@@ -79,17 +84,21 @@ def _log_shares(joint, lowest, class_codes, mass, unsure, found):
         for t in range(len(class_codes)):
             own = class_codes[t]
             sure = unsure[t] == 0.0 and mass[t] < inf and lowest[m, own, t] >= LEAST_SHARE
-            found[m, t] = log(joint[m, own, t] / mass[t]) if sure else nan
+            found[m, t] = joint[m, own, t] / mass[t] if sure else nan
 
 
 @inner
-def _by_logs(cells, given, of_cells, of_given, m, code):
-    """Return ln of the share of a row's class from sums of logarithms; ``cells``, ``given`` (families, classes)."""
-    n_families, n_classes = cells.shape
+def _by_logs(states, cells, given, conditional, of_cells, of_given, m, code, left_out):
+    """Return ln of the share of a row's class from sums of logarithms; the row has one state in every family."""
+    n_families, n_classes = len(states), cells.shape[1]
     logs = np.zeros(n_classes)
-    for c in range(n_classes):
-        for f in range(n_families):
-            logs[c] += log(cells[f, c] + of_cells[f, m]) - log(given[f, c] + of_given[f, m])
+    for f in range(n_families):
+        state = states[f]
+        one = min(cells[state, code], 1.0) if left_out else 0.0
+        for c in range(n_classes):
+            own = one if c == code else 0.0
+            of_cell, of_configuration = cells[state, c] - own, given[state, c] - (own if conditional[f] else 0.0)
+            logs[c] += log(of_cell + of_cells[f, m]) - log(of_configuration + of_given[f, m])
     highest = logs.max()
     mass = 0.0
     for c in range(n_classes):
@@ -97,74 +106,27 @@ def _by_logs(cells, given, of_cells, of_given, m, code):
     return logs[code] - highest - log(mass)
 
 
-@kernel
-def held_out_log_likelihoods(cells, given, of_cells, of_given, class_codes, weights, at_once):
-    """Return the conditional log likelihood of rows, in nats, total, for each of several models.
-
-    ``P(class, row)`` is proportional to the product over the families of
-    ``(cells[f] + of_cells[f, model]) / (given[f] + of_given[f, model])``.
-
-    Parameters
-    ----------
-    cells, given : (families, rows, classes) float64
-        The weight of the row's cell with every class, and that of the parents' states alone.
-    of_cells, of_given : (families, models) float64
-        What the prior adds to them.
-    class_codes, weights : (rows,) int64, float64
-        The class of every row, and its weight.
-    at_once : int
-        See :func:`factors_at_once`.
-    """
-    n_families, n_rows, n_classes = cells.shape
-    n_models = of_cells.shape[1]
-    of_block, given_block = np.ones((at_once, n_classes, BLOCK)), np.ones((at_once, n_classes, BLOCK))
-    above, below = np.empty(BLOCK), np.empty(BLOCK)
-    joint, lowest = np.empty((n_models, n_classes, BLOCK)), np.empty((n_models, n_classes, BLOCK))
-    logs, totals = np.empty((n_models, BLOCK)), np.zeros(n_models)
-    for start in range(0, n_rows, BLOCK):
-        n = min(BLOCK, n_rows - start)
-        joint[:] = 1.0
-        lowest[:] = 1.0
-        for first in range(0, n_families, at_once):
-            last = min(first + at_once, n_families)
-            for f in range(first, last):
-                for t in range(n):
-                    for c in range(n_classes):
-                        of_block[f - first, c, t] = cells[f, start + t, c]
-                        given_block[f - first, c, t] = given[f, start + t, c]
-            _multiply(
-                of_block[: last - first], given_block[: last - first], of_cells[first:last], of_given[first:last],
-                above, below, joint, lowest,
-            )  # fmt: skip
-        _log_shares(joint, lowest, class_codes[start : start + n], above, below, logs)
-        for m in range(n_models):
-            for t in range(n):
-                row, value = start + t, logs[m, t]
-                if value != value:
-                    value = _by_logs(cells[:, row], given[:, row], of_cells, of_given, m, class_codes[row])
-                totals[m] += weights[row] * value
-    return totals
-
-
 @inner
-def _leave_out(states, cells, given, conditional, f, start, n, class_codes, of_family, given_family):
-    """Write the counts of n rows in a family, without those of the row itself, as columns (classes, rows)."""
+def _write(states, cells, given, conditional, f, start, n, class_codes, left_out, of_family, given_family):
+    """Write the counts of n rows in a family as columns (classes, rows), without those of the rows left out."""
     for t in range(n):
         state, code = states[start + t, f], class_codes[start + t]
         for c in range(cells.shape[1]):
             of_family[c, t] = cells[state, c]
             given_family[c, t] = given[state, c]
-        one = min(cells[state, code], 1.0)
-        of_family[code, t] -= one
-        if conditional[f]:
-            given_family[code, t] -= one
+        if left_out:
+            one = min(cells[state, code], 1.0)
+            of_family[code, t] -= one
+            if conditional[f]:
+                given_family[code, t] -= one
 
 
 @kernel
-def left_out_log_likelihoods(states, cells, given, conditional, of_cells, of_given, class_codes, weights, at_once):
-    """Return the conditional log likelihood of counted rows, each of which is left out when it is predicted.
+def log_likelihoods(states, cells, given, conditional, of_cells, of_given, class_codes, weights, left_out, at_once):
+    """Return the conditional log likelihood of rows, in nats, total, for each of several models.
 
-    A row that is left out lowers the counts of its own cells by 1, or by all of their weight if that is less.
+    ``P(class, row)`` is proportional to the product over the families of
+    ``(cells[u] + of_cells[f, model]) / (given[u] + of_given[f, model])``, with u the row's joint state in family f.
 
     Parameters
     ----------
@@ -174,21 +136,22 @@ def left_out_log_likelihoods(states, cells, given, conditional, of_cells, of_giv
         The weight of a joint state with every class, and that of the states of the parents in it.
     conditional : (families,) bool
         Whether the family has parents; the others have 1 in ``given``.
-    of_cells, of_given, class_codes, weights, at_once
-        See :func:`held_out_log_likelihoods`.
-
-    Returns
-    -------
-    (models,) float64
-        Nats, total.
+    of_cells, of_given : (families, models) float64
+        What the prior adds to them.
+    class_codes, weights : (rows,) int64, float64
+        The class of every row, and its weight.
+    left_out : bool
+        Whether the rows were counted, and each is left out when it is predicted. This lowers the counts of its own
+        cells by 1, or by all of their weight if that is less.
+    at_once : int
+        See :func:`factors_at_once`.
     """
     n_rows, n_families = states.shape
     n_classes, n_models = cells.shape[1], of_cells.shape[1]
     of_block, given_block = np.ones((at_once, n_classes, BLOCK)), np.ones((at_once, n_classes, BLOCK))
-    of_row, given_row = np.empty((n_families, n_classes, 1)), np.empty((n_families, n_classes, 1))
     above, below = np.empty(BLOCK), np.empty(BLOCK)
     joint, lowest = np.empty((n_models, n_classes, BLOCK)), np.empty((n_models, n_classes, BLOCK))
-    logs, totals = np.empty((n_models, BLOCK)), np.zeros(n_models)
+    shares, totals = np.empty((n_models, BLOCK)), np.zeros(n_models)
     for start in range(0, n_rows, BLOCK):
         n = min(BLOCK, n_rows - start)
         joint[:] = 1.0
@@ -197,29 +160,38 @@ def left_out_log_likelihoods(states, cells, given, conditional, of_cells, of_giv
             last = min(first + at_once, n_families)
             for f in range(first, last):
                 own = of_block[f - first], given_block[f - first]
-                _leave_out(states, cells, given, conditional, f, start, n, class_codes, *own)
+                _write(states, cells, given, conditional, f, start, n, class_codes, left_out, *own)
             _multiply(
                 of_block[: last - first], given_block[: last - first], of_cells[first:last], of_given[first:last],
                 above, below, joint, lowest,
             )  # fmt: skip
-        _log_shares(joint, lowest, class_codes[start : start + n], above, below, logs)
-        for t in range(n):
-            row, written = start + t, False
-            for m in range(n_models):
-                value = logs[m, t]
-                if value != value:
-                    for f in range(0 if written else n_families):
-                        own = of_row[f], given_row[f]
-                        _leave_out(states, cells, given, conditional, f, row, 1, class_codes, *own)
-                    written = True
-                    value = _by_logs(of_row[:, :, 0], given_row[:, :, 0], of_cells, of_given, m, class_codes[row])
-                totals[m] += weights[row] * value
+        _shares(joint, lowest, class_codes[start : start + n], above, below, shares)
+        alike = True
+        for t in range(1, n):
+            alike = alike and weights[start + t] == weights[start]
+        for m in range(n_models):
+            product = 1.0  # of shares of rows of the same weight, which need one logarithm
+            for t in range(n):
+                row, share = start + t, shares[m, t]
+                if share != share:
+                    value = _by_logs(
+                        states[row], cells, given, conditional, of_cells, of_given, m, class_codes[row], left_out
+                    )  # fmt: skip
+                    totals[m] += weights[row] * value
+                elif alike and share > SMALL_SHARE:
+                    product *= share
+                    if product < SMALL_SHARE:
+                        totals[m] += weights[row] * log(product)
+                        product = 1.0
+                else:
+                    totals[m] += weights[row] * log(share)
+            totals[m] += weights[start] * log(product)
     return totals
 
 
 @kernel
 def class_cells(codes, places, arities, class_codes, n_classes, weights):
-    """Return the joint states of some variables, their weights by class, and the same for all variables but the last.
+    """Return the joint states of some variables, and their weights by class, with and without the last variable.
 
     Observed joint states are numbered from 0 in lexicographic order.
 
@@ -228,7 +200,7 @@ def class_cells(codes, places, arities, class_codes, n_classes, weights):
     codes : (rows, variables) int16
     places, arities : (chosen,) int64
         The columns of the variables, at least one, and their numbers of states, of whose product an array is made.
-    class_codes : (rows,) int64
+    class_codes : (rows,) int16
     n_classes : int
     weights : (rows,) float64
 
@@ -238,10 +210,8 @@ def class_cells(codes, places, arities, class_codes, n_classes, weights):
         The joint state of the variables in every row.
     cells : (joint states, classes) float64
         The weight of every joint state by class.
-    given : (shorter joint states, classes) float64
-        The same without the last variable.
-    shorter : (joint states,) int64
-        The joint state of the others in every joint state.
+    given : (joint states, classes) float64
+        The weight of the states of all variables but the last, in every joint state.
     """
     states = np.zeros(len(weights), dtype=np.int64)
     size = 1
@@ -268,4 +238,4 @@ def class_cells(codes, places, arities, class_codes, n_classes, weights):
         states[t] = numbers[states[t]]
         cells[states[t], class_codes[t]] += weights[t]
         given[shorter[states[t]], class_codes[t]] += weights[t]
-    return states, cells, given, shorter[:found]
+    return states, cells, given[shorter[:found]]

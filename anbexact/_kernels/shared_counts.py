@@ -16,6 +16,15 @@ from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.lattice import best_sinks, popcount, subset_maximum
 
 
+@inner
+def _equal(one, other):
+    """Whether two arrays of the same length have the same entries."""
+    k = 0
+    while k < len(one) and one[k] == other[k]:
+        k += 1
+    return k == len(one)
+
+
 @kernel
 def places_of(codes, part):
     """Return, for every row of ``part``, its place among the rows ``codes``, which has them in the same order.
@@ -25,7 +34,7 @@ def places_of(codes, part):
     places = np.full(len(part), -1, dtype=np.int64)
     t = 0
     for i in range(len(part)):
-        while t < len(codes) and not (codes[t] == part[i]).all():
+        while t < len(codes) and not _equal(codes[t], part[i]):
             t += 1
         if t == len(codes):
             places[:1] = -1

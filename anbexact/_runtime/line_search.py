@@ -23,14 +23,14 @@ def best_on_log_grid(
     x is the top of the parabola, in ln x, through the best point and its neighbours. If all points have the same
     value, it is 1, or the nearest value in the range.
     """
-    grid = np.geomspace(low, high, points)
+    grid = _log_grid(low, high, points)
     values = values_at(grid)
     k = int(values.argmax())
     highest = float(values[k])
     if highest - float(values.min()) <= 1e-12 * max(1.0, abs(highest)):
         return min(max(1.0, low), high), highest
     if closer:
-        grid = np.geomspace(grid[max(k - 1, 0)], grid[min(k + 1, points - 1)], closer)
+        grid = _log_grid(grid[max(k - 1, 0)], grid[min(k + 1, points - 1)], closer)
         values = values_at(grid)
         k = int(values.argmax())
         highest = float(values[k])
@@ -39,3 +39,10 @@ def best_on_log_grid(
         step = (below - above) / (2 * (below + above)) if below + above > 0 else 0.0
         return float(grid[k] * (grid[1] / grid[0]) ** step), highest
     return float(grid[k]), highest
+
+
+def _log_grid(low: float, high: float, points: int) -> npt.NDArray[np.float64]:
+    """Return points evenly spaced on a logarithmic scale; the last is ``high`` itself."""
+    grid = low * (high / low) ** (np.arange(points) / (points - 1))
+    grid[-1] = high
+    return np.asarray(grid)

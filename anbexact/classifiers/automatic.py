@@ -125,10 +125,10 @@ class AutoClassifier(AutoParameters, PooledClassifier):
         parts = super()._parts(columns, target, weights, groups, cut=cut)
         return parts[:1] if n_rows >= ROWS_FOR_ONE_FOLD else parts
 
-    def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
+    def _without_features(self, rows: Rows, folds: Sequence[Fold], n_classes: int) -> list[Record]:
         return [of_frequencies(rows, folds, n_classes)] if folds else []
 
-    def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
+    def _needed(self, records: list[Record], folds: Sequence[Fold], n_classes: int) -> list[Record]:
         if folds and len(folds[0].learned.codes) + len(folds[0].held_out.codes) < FEW_ROWS:
             return records
         return fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)

@@ -300,9 +300,10 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         records = [Record(member) for member in members]
         with abandonable(), heard_once(), frames_read_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(unbalanced)
-            folds = make_folds(rows, parts)
+            folds: Sequence[Fold] = make_folds(rows, parts)
             automatic = isinstance(self.members, str)
-            learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), sparing=automatic)
+            progress = progress_of(self.verbose)
+            folds = learn_members(records, given, folds, labels, deadline, progress, sparing=automatic)
             self._weigh(records, folds, rows, labels)
             if teacher is not None:
                 self.fidelity_ = Fidelity.of(self.predict_log_proba(X), teacher, weights)
@@ -341,7 +342,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         found = self._automatic(n_features, n_classes, n_rows, settings, cut=cut, readable=self.readable)
         return found if self.time_limit is None else most_promising_first(found)
 
-    def _weigh(self, records: list[Record], folds: list[Fold], rows: Rows, labels: list[Any]) -> None:
+    def _weigh(self, records: list[Record], folds: Sequence[Fold], rows: Rows, labels: list[Any]) -> None:
         """Fit the weights of the members, and keep those of positive weight."""
         learned = [record for record in records if not record.outcome]
         ready = [record for record in learned if len(record.logs) == len(folds)]
@@ -373,11 +374,11 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         frame = member_table(records, weight_of)
         self.set_pool(fitted, PoolWeights(weights, biases - biases.mean(), found.ridge), frame, common)
 
-    def _without_features(self, rows: Rows, folds: list[Fold], n_classes: int) -> list[Record]:
+    def _without_features(self, rows: Rows, folds: Sequence[Fold], n_classes: int) -> list[Record]:
         """Return records that predict the same for every row, which are weighted along with the members."""
         return []
 
-    def _needed(self, records: list[Record], folds: list[Fold], n_classes: int) -> list[Record]:
+    def _needed(self, records: list[Record], folds: Sequence[Fold], n_classes: int) -> list[Record]:
         """Return the members that are weighted; the others are left out because these suffice."""
         return records
 

@@ -77,20 +77,23 @@ def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Has
     """
     place = {name: k for k, name in enumerate(parents)}
     children: dict[Hashable, list[Hashable]] = {name: [] for name in parents}
+    missing: dict[Hashable, int] = {}
+    ready, order = [], []
     for child, child_parents in parents.items():
+        if child_parents:
+            missing[child] = len(child_parents)
+        else:
+            ready.append(child)
         for parent in child_parents:
             children[parent].append(child)
-    missing = {name: len(of_name) for name, of_name in parents.items()}
-    ready = [name for name, count in missing.items() if count == 0]
-    order: list[Hashable] = []
     while ready:
         order += ready
         following = []
         for name in ready:
-            del missing[name]
             for child in children[name]:
                 missing[child] -= 1
-                if missing[child] == 0:
+                if not missing[child]:
+                    del missing[child]
                     following.append(child)
         ready = sorted(following, key=place.__getitem__)
     if missing:
@@ -138,10 +141,11 @@ class Structure(Displayed):
     def __post_init__(self) -> None:
         parents = {child: tuple(child_parents) for child, child_parents in self.parents.items()}
         for child, child_parents in parents.items():
-            unknown = [parent for parent in child_parents if parent not in parents]
-            if unknown:
-                raise ValueError(f"{unknown[0]!r}, a parent of {child!r}, is not a variable of the structure")
-            if len(set(child_parents)) < len(child_parents):
+            distinct = set(child_parents)
+            if not distinct <= parents.keys():
+                unknown = next(parent for parent in child_parents if parent not in parents)
+                raise ValueError(f"{unknown!r}, a parent of {child!r}, is not a variable of the structure")
+            if len(distinct) < len(child_parents):
                 twice = next(parent for k, parent in enumerate(child_parents) if parent in child_parents[:k])
                 raise ValueError(f"{twice!r} is named more than once among the parents of {child!r}")
         if self.class_name is not None and self.class_name not in parents:

@@ -11,12 +11,12 @@ from anbexact.tables.table import DiscreteTable
 
 def has_set_scores(score: Any) -> TypeGuard[SetScore | MixedSetScore]:
     """Whether local scores are differences of scores of sets that searches can use."""
-    return bool(getattr(score, "has_set_score", False)) and isinstance(score, SetScore | MixedSetScore)
+    return bool(getattr(score, "has_set_score", False))
 
 
 def is_mixed(score: Any) -> TypeGuard[MixedSetScore]:
     """Whether a score has set scores that are mixtures over levels of the variables."""
-    return hasattr(score, "coarsest") and isinstance(score, MixedSetScore) and bool(score.has_set_score)
+    return has_set_scores(score) and hasattr(score, "coarsest")
 
 
 def scores_structures(score: Any) -> TypeGuard[StructureScore]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,16 +39,16 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
     microseconds. The search covers 0.01 to 100,000 on a logarithmic scale, with 15 values and then 21 around the best
     of these; the result is the top of the parabola through the best one and its neighbours.
     """
-    cells: list[tuple[float, npt.NDArray[Any], npt.NDArray[Any], int]] = []
+    of_size: dict[float, list[tuple[npt.NDArray[Any], int]]] = {}
     for name, parents in structure.parents.items():
         for names, sign in (([*parents, name], 1), (list(parents), -1)):
-            size = float(np.prod(np.array(table.shape(names), dtype=np.float64)))
-            cells.append((size, *np.unique(table.cell_weights(names), return_counts=True), sign))
-    sizes = np.array([size for size, *_ in cells])
-    weights = np.concatenate([weights for _, weights, _, _ in cells])
-    lengths = [len(weights) for _, weights, _, _ in cells]
-    times = np.concatenate([sign * how_often for _, _, how_often, sign in cells])
-    times_of_sizes = np.array([sign * how_often.sum() for _, _, how_often, sign in cells])
+            size = prod(map(float, table.shape(names)))
+            of_size.setdefault(size, []).append((table.cell_weights(names), sign))
+    sizes = np.array([*of_size])
+    distinct = [_summed(cells) for cells in of_size.values()]
+    weights, times = (np.concatenate(part) for part in zip(*distinct, strict=True))
+    lengths = [len(of_weights) for of_weights, _ in distinct]
+    times_of_sizes = np.array([of_times.sum() for _, of_times in distinct])
 
     def scores(ess: Floats) -> Floats:
         parameters = ess[:, None] / sizes
@@ -59,6 +60,13 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
         return np.concatenate([scores(ess[start : start + at_once]) for start in range(0, len(ess), at_once)])
 
     return best_on_log_grid(scores_in_parts, LEAST_ESS, MOST_ESS, points=15, closer=21)[0]
+
+
+def _summed(cells: Sequence[tuple[npt.NDArray[Any], int]]) -> tuple[Floats, Floats]:
+    """Return the distinct weights among some arrays of weights, and how often they occur, times the arrays' signs."""
+    weights, places = np.unique(np.concatenate([of_names for of_names, _ in cells]), return_inverse=True)
+    signs = np.repeat([float(sign) for _, sign in cells], [len(of_names) for of_names, _ in cells])
+    return weights, np.bincount(places.reshape(-1), signs, len(weights)).astype(np.float64, copy=False)
 
 
 def climb_in_ess(

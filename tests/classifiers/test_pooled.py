@@ -636,7 +636,8 @@ class TestFit:
         rows = Rows(FitRows(X, y, ones), target.coded[0], None)
         folds = make_folds(rows, frame_folds(columns, target, ones, 3))
         records = [Record(Member(*of)) for of in members]
-        learn_members(records, rows.given, folds, list(target.coded[1]), Deadline(), progress, sparing=sparing)
+        labels = list(target.coded[1])
+        folds = learn_members(records, rows.given, folds, labels, Deadline(), progress, sparing=sparing)
         return records, folds
 
     @pytest.mark.parametrize(("share", "needed"), [(0.999, 2), (1.001, 1)])
@@ -653,6 +654,34 @@ class TestFit:
         assert [record.outcome for record in records] == ["", ""][:needed] + ["not needed"] * (2 - needed)
         if workers == 1:
             assert [record.seconds > 0 for record in records] == [True] * needed + [False] * (2 - needed)
+
+    @pytest.mark.parametrize(("share", "rows", "n_folds"), [(0.999, 1, 3), (1.001, 1, 1), (1.001, 1000, 3)])
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_one_fold_where_the_first_member_leaves_nothing_to_gain_on_many_rows(
+        self, workers, share, rows, n_folds, monkeypatch
+    ):
+        records, folds = self.cross_fitted_with_folds()
+        in_first = learning._log_loss(records[0].logs[:1], folds[:1])
+        monkeypatch.setattr(learning, "LITTLE_PER_ROW", share * in_first)
+        monkeypatch.setattr(learning, "ROWS_TO_SUFFICE", rows)
+        with parallel_config("threading", n_jobs=workers):
+            records, used = self.cross_fitted_with_folds(sparing=True)
+        assert len(used) == len(records[0].logs) == n_folds
+        if n_folds == 1:
+            assert [record.outcome for record in records] == ["", "not needed"]
+            assert records[0].log_loss == pytest.approx(in_first)
+
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_pool_of_one_fold(self, workers, monkeypatch):
+        monkeypatch.setattr(learning, "LITTLE_PER_ROW", inf)
+        monkeypatch.setattr(learning, "ROWS_TO_SUFFICE", 1)
+        X, y = frames()
+        with parallel_config("threading", n_jobs=workers):
+            pool = PooledClassifier().fit(X, y)
+        assert list(pool.members_["outcome"][1:].unique()) == ["not needed"]
+        assert len(pool.estimators_) == 1
+        assert np.isfinite(pool.members_["log_loss"].iloc[0])
+        np.testing.assert_allclose(pool.predict_proba(X).sum(axis=1), 1.0)
 
     @pytest.mark.parametrize(("share", "behind"), [(0.999, True), (1.001, False)])
     @pytest.mark.parametrize("workers", [1, 2])

@@ -49,6 +49,8 @@ ALIKE = 0.02
 they count as the same model."""
 LITTLE, LITTLE_PER_ROW = 1.0, 0.002
 """Total and mean loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
+ROWS_TO_SUFFICE = 500
+"""Number of held-out rows of the first fold from which on no other fold is needed if the first member suffices."""
 
 
 @dataclass
@@ -228,7 +230,7 @@ def of_frequencies(rows: Rows, folds: Sequence[Fold], n_classes: int) -> Record:
     record.constant = rows.log_frequencies(n_classes)
     for fold in folds:
         record.logs.append(np.tile(fold.learned.log_frequencies(n_classes), (len(fold.held_out.codes), 1)))
-    record.log_loss = _log_loss(record, folds)
+    record.log_loss = _log_loss(record.logs, folds)
     return record
 
 
@@ -241,8 +243,11 @@ def learn_members(
     progress: Progress | None,
     *,
     sparing: bool = False,
-) -> None:
+) -> Sequence[Fold]:
     """Learn every member from all rows, and again in all folds; record what it predicts for the rows held out.
+
+    Returns the folds in which the members were learned: all of them, or the first if ``sparing`` and no other is
+    needed.
 
     In the folds, cut points, structures and tables are learned anew, unless they would be the same. Equivalent sample
     sizes, limits on parents, strengths of smoothing and priors of refits are kept, as
@@ -268,16 +273,23 @@ def learn_members(
         Whether members are left out that could hardly improve the pool: those that, learned from all rows, predict
         them as an earlier one does; those that only extend members whose log loss is more than `FAR_BEHIND` times the
         least one; and those after a member whose total loss on the held-out rows is below `LITTLE`, or whose
-        mean loss is below `LITTLE_PER_ROW`.
+        mean loss is below `LITTLE_PER_ROW`. If the mean loss of the first member that can be learned is below
+        `LITTLE_PER_ROW` on `ROWS_TO_SUFFICE` or more held-out rows of the first fold, the other folds are left out,
+        too.
     """
     if _on_workers(deadline):
         _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
     else:
         _learn_in_turn(records, rows, folds, labels, deadline, progress, sparing=sparing)
     if sparing:
+        first = next((record for record in records if record.logs and not record.outcome), None)
+        if first is not None and _suffices_at_once(first, folds):
+            first.logs, folds = first.logs[:1], folds[:1]
+            first.log_loss = _log_loss(first.logs, folds)
         _leave_out_needless(records, folds)
         for record in records:
             record.copies += sum(other.outcome == SAME.format(record.member.name) for other in records)
+    return folds
 
 
 def _learn_in_turn(
@@ -292,7 +304,7 @@ def _learn_in_turn(
 ) -> None:
     """Do the work of :func:`learn_members`, one member after another."""
     fits = SharedFits(*rows)
-    steps = len(records) * (len(folds) + 1)
+    per_member = len(folds) + 1
     networks = [network_key(record.member.estimator) for record in records]
     done: list[Record] = []
     for place, record in enumerate(records):
@@ -309,7 +321,7 @@ def _learn_in_turn(
             continue
 
         def tell(step: str, number: int, place: int = place, record: Record = record) -> None:
-            share = (place * (len(folds) + 1) + number) / steps
+            share = (place * per_member + number) / (len(records) * per_member)
             if progress is not None:
                 progress(f"{record.member.name}, {step}{_time_left(deadline.elapsed, share)}", share)
 
@@ -328,13 +340,16 @@ def _learn_in_turn(
                 if not in_time:
                     record.outcome = OUT_OF_TIME
                     break
+                if sparing and not done and number == 0 and _suffices_at_once(record, folds):
+                    folds = folds[:1]
+                    break
         except (MemoryError, ValueError) as error:
             _refuse(record, records, error)
             continue
         finally:
             record.forget_rows()
         if not record.outcome:
-            record.log_loss = _log_loss(record, folds)
+            record.log_loss = _log_loss(record.logs, folds)
         elif not done:
             record.outcome = ""
         if not record.outcome:
@@ -360,6 +375,13 @@ def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
     weights = [fold.held_out.weights for fold in folds]
     total = record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights)))
     return total < LITTLE or record.log_loss < LITTLE_PER_ROW
+
+
+def _suffices_at_once(record: Record, folds: Sequence[Fold]) -> bool:
+    """Whether a member's loss on many held-out rows of the first fold is so small that nothing else is needed."""
+    if len(folds[0].held_out.codes) < ROWS_TO_SUFFICE:
+        return False
+    return _log_loss(record.logs[:1], folds[:1]) < LITTLE_PER_ROW
 
 
 def _to_compare(rows: FitRows, folds: Sequence[Fold]) -> list[Any]:
@@ -468,7 +490,7 @@ def _learn_on_workers(
         for place in places:
             records[place].forget_rows()
             if not records[place].outcome:
-                records[place].log_loss = _log_loss(records[place], folds)
+                records[place].log_loss = _log_loss(records[place].logs, folds)
 
     for wave in waves:
         if sparing and folds and any(_sufficient(record, folds) for record in known):
@@ -625,11 +647,11 @@ def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.
     return pd.DataFrame(rows, columns=["member", *MEMBER_COLUMNS]).set_index("member")
 
 
-def _log_loss(record: Record, folds: Sequence[Fold]) -> float:
-    """Return the log loss of a member on the held-out rows of all folds, in nats per row; NaN without weight."""
+def _log_loss(logs: Sequence[Floats], folds: Sequence[Fold]) -> float:
+    """Return a member's log loss on the held-out rows of folds, in nats per row; NaN without weight."""
     total = weight_sum = 0.0
-    for logs, fold in zip(record.logs, folds, strict=True):
-        held_out = fold.held_out.with_logs(finite_logs(logs))
+    for of_fold, fold in zip(logs, folds, strict=True):
+        held_out = fold.held_out.with_logs(finite_logs(of_fold))
         total -= float(held_out.weights @ held_out.logs[np.arange(len(held_out.codes)), held_out.codes])
         weight_sum += float(held_out.weights.sum())
     return total / weight_sum if weight_sum else float("nan")

@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.left_out import (
-    class_cells,
-    factors_at_once,
-    held_out_log_likelihoods,
-    left_out_log_likelihoods,
-)
+from anbexact._kernels.left_out import class_cells, factors_at_once, log_likelihoods
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.line_search import best_on_log_grid
 from anbexact.models.structure import Structure
@@ -40,9 +35,6 @@ probabilities of the classes towards each other."""
 TO_FREQUENCIES = 10_000
 """Used in place of `BEYOND_REPETITIONS` if the table of the class has an equivalent sample size of its own: with that
 much smoothing, features count so little that the class frequencies are predicted."""
-MOST_KEPT, MOST_AT_ONCE = 10_000, 1_000_000
-"""Two limits on held-out rows times classes: up to the first, the weights of their cells are kept for other
-structures; up to the second, divided by the number of families, rows are predicted at once."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows to be predicted; of more rows, evenly spaced ones are taken."""
 
@@ -51,34 +43,27 @@ MOST_PREDICTED = 100_000
 class Family:
     """Counts of a family that contains the class, by joint state of its other variables and by class.
 
-    ``state`` is the joint state of every row, ``cells[u, c]`` the weight of joint state u with class c, and, where
-    the class is a parent, ``given[g, c]`` that of the parents' states alone, g = ``parents[u]``. ``own_ess`` is the
-    equivalent sample size of this family, if it has one of its own.
+    ``state`` is the joint state of every row, ``cells[u, c]`` the weight of joint state u with class c, and
+    ``given[u, c]`` that of the states of the parents in it. If ``conditional`` is False, the variable has no parents,
+    and ``given`` is 1. ``own_ess`` is the equivalent sample size of this family, if it has one of its own.
     """
 
     state: npt.NDArray[np.int64]
     cells: Floats
+    given: Floats
     size: int
-    given: Floats | None = None
-    parents: npt.NDArray[np.int64] | None = None
-    arity: int = 0
+    arity: int
+    conditional: bool = True
     own_ess: float | None = None
-
-    def of_parents(self, states: npt.NDArray[np.int64] | slice = slice(None)) -> Floats:
-        """Return the weight of the parents' states in joint states, by class; 1 without parents."""
-        if self.given is None or self.parents is None:
-            return np.ones(self.cells[states].shape)
-        return self.given[self.parents[states]]
 
     def logs(self, ess: float) -> tuple[Floats, Floats]:
         """Return ln θ for every cell, and its value for a row of that cell when the row itself is left out."""
         prior = (ess if self.own_ess is None else self.own_ess) / self.size
         one = np.minimum(self.cells, 1.0)
         logs, lowered = np.log(self.cells + prior), np.log(self.cells - one + prior)
-        if self.given is not None:
-            given = self.of_parents()
-            logs -= np.log(given + prior * self.arity)
-            lowered -= np.log(given - one + prior * self.arity)
+        if self.conditional:
+            logs -= np.log(self.given + prior * self.arity)
+            lowered -= np.log(self.given - one + prior * self.arity)
         return logs, lowered
 
 
@@ -107,33 +92,40 @@ def class_family(table: DiscreteTable, name: Hashable, parents: Sequence[Hashabl
     """Return the family of a variable with its parents, which contains the class of the table."""
     vocabulary = table.vocabulary
     class_name = vocabulary.class_name
-    class_codes, n_classes = table.column(class_name).astype(np.int64), vocabulary.arity(class_name)
+    class_codes, n_classes = table.column(class_name), vocabulary.arity(class_name)
     others = [other for other in (*parents, name) if other != class_name]
     shape = table.shape(others)
     if others and math.prod(shape) <= DENSE_CELLS_PER_ROW * len(table.codes):
         places = np.array([vocabulary.positions[other] for other in others], dtype=np.int64)
         arities = np.array(shape, dtype=np.int64)
-        found = class_cells(table.codes, places, arities, class_codes, n_classes, table.weights)
-        state, cells, given, of_state = found
+        state, cells, given = class_cells(table.codes, places, arities, class_codes, n_classes, table.weights)
     else:
         state, cells = _class_weights(table, others, class_codes)
-        of_row, given = _class_weights(table, others[:-1], class_codes)
-        of_state = np.empty(len(cells), dtype=np.int64)
-        of_state[state] = of_row
-    size = math.prod(shape) * n_classes
+        shorter, of_shorter = _class_weights(table, others[:-1], class_codes)
+        given = np.empty(cells.shape)
+        given[state] = of_shorter[shorter]
+    arity, size = vocabulary.arity(name), math.prod(shape) * n_classes
     if name == class_name:
-        return Family(state, cells, size)
-    return Family(state, cells, size, given, of_state, vocabulary.arity(name))
+        return Family(state, cells, np.ones(cells.shape), size, arity, conditional=False)
+    return Family(state, cells, given, size, arity)
 
 
 def _class_weights(
-    table: DiscreteTable, names: Sequence[Hashable], class_codes: npt.NDArray[np.int64]
+    table: DiscreteTable, names: Sequence[Hashable], class_codes: npt.NDArray[np.int16]
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the joint state of some variables in every row, and the weights by joint state and class."""
     state, n_classes = table.groups(names), table.vocabulary.arity(table.vocabulary.class_name)
     n_states = int(state.max()) + 1
     flat = np.bincount(state * n_classes + class_codes, table.weights, n_states * n_classes)
     return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
+
+
+def _counts(families: Sequence[Family], rows: slice | npt.NDArray[np.int64]) -> tuple[Any, ...]:
+    """Return the counts of families for some rows, as :func:`.log_likelihoods` takes them."""
+    firsts = np.cumsum([0, *(len(family.cells) for family in families)])
+    states = [family.state[rows] + first for family, first in zip(families, firsts, strict=False)]
+    cells, given = (np.concatenate(part) for part in zip(*((f.cells, f.given) for f in families), strict=True))
+    return np.stack(states, axis=1), cells, given, np.array([family.conditional for family in families])
 
 
 class LeaveOneOut:
@@ -165,12 +157,7 @@ class LeaveOneOut:
         self.weight = float(self._weights.sum())
         self._class_codes = table.column(structure.class_name)[chosen].astype(np.int64)
         self._families = class_families(table, structure)
-        firsts = np.cumsum([0, *(len(family.cells) for family in self._families)])
-        numbered = [family.state[chosen] + first for family, first in zip(self._families, firsts, strict=False)]
-        self._states = np.stack(numbered, axis=1)
-        self._cells = np.concatenate([family.cells for family in self._families])
-        self._given = np.concatenate([family.of_parents() for family in self._families])
-        self._conditional = np.array([family.given is not None for family in self._families])
+        self._counts = _counts(self._families, chosen)
         self._heaviest = table.weight_sum
 
     def with_class_ess(self, ess: float) -> LeaveOneOut:
@@ -182,9 +169,9 @@ class LeaveOneOut:
     def log_likelihoods(self, ess: Floats) -> Floats:
         """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
         of_priors = _of_priors(self._families, ess)
-        at_once = factors_at_once(self._heaviest, of_priors[0])
-        counts = self._states, self._cells, self._given, self._conditional
-        found: Floats = left_out_log_likelihoods(*counts, *of_priors, self._class_codes, self._weights, at_once)
+        at_once = factors_at_once(self._heaviest, *of_priors)
+        rows = self._class_codes, self._weights
+        found: Floats = log_likelihoods(*self._counts, *of_priors, *rows, True, at_once)
         return found
 
     def log_likelihood(self, ess: float) -> float:
@@ -198,7 +185,7 @@ class LeaveOneOut:
 
 def _with_class_ess(families: Sequence[Family], ess: float) -> list[Family]:
     """Return the families; a class without parents gets an equivalent sample size of its own."""
-    return [replace(family, own_ess=ess) if family.given is None else family for family in families]
+    return [replace(family, own_ess=ess) if not family.conditional else family for family in families]
 
 
 def most_smoothing(table: DiscreteTable) -> float:
@@ -279,9 +266,7 @@ class HeldOutRows:
         self._table = replace(learned, codes=codes, weights=weights)
         class_name = held_out.vocabulary.class_name
         self._class_codes = held_out.column(class_name).astype(np.int64)
-        self._n_classes = held_out.vocabulary.arity(class_name)
         self._families: dict[Any, Family] = {}
-        self._weights_of: dict[tuple[int, int, int], tuple[Floats, Floats]] = {}
         self._values: dict[Any, Floats] = {}
 
     def families(self, structure: Structure) -> list[Family]:
@@ -297,33 +282,14 @@ class HeldOutRows:
         key = *map(id, families), ess.tobytes()
         if key in self._values:
             return self._values[key]
-        of_cells, of_given = _of_priors(families, ess)
-        values, n_rows = np.zeros(len(ess)), len(self._class_codes)
-        multiplied = factors_at_once(self.learned.weight_sum, of_cells)
-        at_once = max(1, MOST_AT_ONCE // (len(families) * self._n_classes))
-        for start in range(0, n_rows, at_once):
-            rows = slice(start, start + at_once)
-            counted = zip(*(self._of_rows(family, rows) for family in families), strict=True)
-            cells, given = (np.stack(part) for part in counted)
-            labels, weights = self._class_codes[rows], self.held_out.weights[rows]
-            values += held_out_log_likelihoods(cells, given, of_cells, of_given, labels, weights, multiplied)
+        of_priors = _of_priors(families, ess)
+        at_once = factors_at_once(self.learned.weight_sum, *of_priors)
+        counts = _counts(families, slice(len(self.learned.codes), None))
+        rows = self._class_codes, self.held_out.weights
+        values: Floats = log_likelihoods(*counts, *of_priors, *rows, False, at_once)
         if all(family.own_ess is None for family in families):  # others are not kept, so that their identities change
             self._values[key] = values
         return values
-
-    def _of_rows(self, family: Family, rows: slice) -> tuple[Floats, Floats]:
-        """Return the weights of the cells of held-out rows and of their parents' states, (rows, classes) each.
-
-        Without parents, the latter are 1.
-        """
-        key = id(family), rows.start, rows.stop
-        if key in self._weights_of:
-            return self._weights_of[key]
-        state = family.state[len(self.learned.codes) :][rows]
-        cells, given = family.cells[state], family.of_parents(state)
-        if family.own_ess is None and len(self._class_codes) * self._n_classes <= MOST_KEPT:
-            self._weights_of[key] = cells, given
-        return cells, given
 
 
 class HeldOut:

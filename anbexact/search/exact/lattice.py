@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import comb, prod
@@ -10,7 +10,7 @@ from math import comb, prod
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.lattice import ParentLimits, first_parent_set, solve_blocks
+from anbexact._kernels.lattice import ParentLimits, first_parent_sets, solve_blocks
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
@@ -304,12 +304,13 @@ def solve_sets(
 
 def parent_limits(features: Sequence[Hashable], constraints: Constraints) -> ParentLimits:
     """Return the constraints for the kernels; bit b of a mask stands for ``features[b]``."""
-    allowed = np.zeros(len(features), dtype=np.int64)
-    required = np.zeros(len(features), dtype=np.int64)
-    for b, child in enumerate(features):
-        for p, parent in enumerate(features):
-            allowed[b] |= (p != b and parent not in constraints.forbidden[child]) << p
-            required[b] |= (parent in constraints.required[child]) << p
+    bits = {name: 1 << b for b, name in enumerate(features)}
+
+    def masks(of: Mapping[Hashable, Collection[Hashable]]) -> npt.NDArray[np.int64]:
+        return np.array([sum(bits.get(name, 0) for name in of[child]) for child in features], dtype=np.int64)
+
+    own, required = np.array([*bits.values()], dtype=np.int64), masks(constraints.required)
+    allowed = ((1 << len(features)) - 1) & ~own & ~masks(constraints.forbidden)
     return ParentLimits(allowed, required, constraints.max_parents, constraints.free)
 
 
@@ -325,21 +326,17 @@ def read_back(
     limits = parent_limits(problem.features, constraints)
     order = problem.table_order
     place = {name: j for j, name in enumerate(order)}
-    position = np.array([place[name] for name in problem.features])
+    position = [place[name] for name in problem.features]
+    in_order = np.argsort(position)
 
     def sinks(left: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        bits = [b for b in range(n) if left >> int(position[b]) & 1]
-        members = sum(1 << b for b in bits)
-        for size in range(n):  # a larger set never wins
-            won = False
-            for b in bits:
-                rest = members & ~(1 << b)
-                threshold = optimum[members] - optimum[rest] - tolerance
-                mask = int(first_parent_set(scores, b, rest, size, threshold, limits, position))
+        members = sum(1 << b for b in range(n) if left >> position[b] & 1)
+        for size in range(n):
+            masks = first_parent_sets(scores, optimum, members, size, tolerance, limits, in_order).tolist()
+            for b, mask in enumerate(masks):
                 if mask >= 0:
-                    won = True
-                    yield int(position[b]), tuple(sorted(int(position[p]) for p in range(n) if mask >> p & 1))
-            if won:
+                    yield position[b], tuple(sorted(position[p] for p in range(n) if mask >> p & 1))
+            if max(masks) >= 0:  # a larger set never wins
                 return
 
     chosen = first_optimum((1 << n) - 1, sinks)

@@ -177,7 +177,7 @@ class SharedCounts:
         """Return the feature parents of every feature, for which masks stand."""
         names = self.names
         return {
-            name: tuple(parent for p, parent in enumerate(names) if mask >> p & 1)
+            name: tuple(names[p] for p in range(mask.bit_length()) if mask >> p & 1)
             for name, mask in zip(names, masks, strict=True)
         }
 

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import comb, isqrt, log, prod
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +35,23 @@ SETS_TIMES_ROWS = 27
 
 LEAST_SETS = 8
 """Binary logarithm of the minimum number of sets in a task: smaller tasks cost more to distribute than to do."""
+
+
+MOST_SORTED_KEPT = 1_000_000
+"""Maximum number of cells of a table whose sorted rows are kept for scores with other equivalent sample sizes."""
+
+
+class _Sorted(NamedTuple):
+    """The rows of a table, sorted by class and features, as in :class:`SortedRows` and :class:`Features`."""
+
+    weights: npt.NDArray[np.float64]
+    class_starts: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.int16]
+    ranks: npt.NDArray[np.int32]
+
+
+_SORTED: WeakKeyDictionary[DiscreteTable, _Sorted] = WeakKeyDictionary()
+"""The sorted rows of tables that are still in use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,30 +88,19 @@ class SetScoreProblem:
     @cached_property
     def laid_out(self) -> tuple[SortedRows, Features, LowSets, CellValues]:
         """The rows sorted, their prefixes ranked, and the cell values tabulated."""
-        table = self.table
-        common, features, arities = table.vocabulary.common_parents, self.features, self.arities
-        class_codes = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
-        codes = np.stack([table.column(name) for name in features])
-        order = np.lexsort((*codes[::-1], class_codes))
-        codes = np.ascontiguousarray(codes[:, order])
-        class_codes = class_codes[order]
-        ranks = np.zeros((len(features) + 1, len(order)), dtype=np.int32)
-        differs = np.zeros(len(order), dtype=bool)
-        differs[1:] = class_codes[1:] != class_codes[:-1]
-        ranks[0] = np.cumsum(differs)
-        for m in range(len(features)):
-            differs[1:] |= codes[m, 1:] != codes[m, :-1]
-            ranks[m + 1] = np.cumsum(differs)
-        slots = np.zeros(len(order), dtype=np.int32)
+        rows = _SORTED.get(self.table)
+        if rows is None:
+            rows = _sorted_rows(self.table, self.features)
+            if rows.codes.size <= MOST_SORTED_KEPT:
+                _SORTED[self.table] = rows
+        slots = np.zeros(len(rows.weights), dtype=np.int32)
         for b in reversed(range(self.dense)):
-            slots = slots * np.int32(arities[b]) + codes[b]
-        weights = table.weights[order]
-        values = cell_values(self.parameters, _table_shape(table)[1])
-        whole = values.shape[1] > weights.sum() and np.array_equal(weights, np.rint(weights))
-        starts = np.searchsorted(class_codes, np.arange(prod(table.shape(common)) + 1)).astype(np.int32)
+            slots = slots * np.int32(self.arities[b]) + rows.codes[b]
+        values = cell_values(self.parameters, _table_shape(self.table)[1])
+        whole = values.shape[1] > rows.weights.sum() and np.array_equal(rows.weights, np.rint(rows.weights))
         return (
-            SortedRows(weights, starts, slots),
-            Features(codes, ranks, arities, self.strides),
+            SortedRows(rows.weights, rows.class_starts, slots),
+            Features(rows.codes, rows.ranks, self.arities, self.strides),
             self._low_sets(),
             CellValues(self.parameters, gammaln(self.parameters), values, bool(whole)),
         )
@@ -128,6 +136,25 @@ class SetScoreProblem:
         for b, stride in enumerate(self.strides.tolist()):
             places += stride * (chosen >> b & 1)
         return self.constants[places]
+
+
+def _sorted_rows(table: DiscreteTable, features: Sequence[Hashable]) -> _Sorted:
+    """Return the rows of a table sorted by class and features."""
+    common = table.vocabulary.common_parents
+    class_codes = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
+    codes = np.stack([table.column(name) for name in features])
+    order = np.lexsort((*codes[::-1], class_codes))
+    codes = np.ascontiguousarray(codes[:, order])
+    class_codes = class_codes[order]
+    ranks = np.zeros((len(features) + 1, len(order)), dtype=np.int32)
+    differs = np.zeros(len(order), dtype=bool)
+    differs[1:] = class_codes[1:] != class_codes[:-1]
+    ranks[0] = np.cumsum(differs)
+    for m in range(len(features)):
+        differs[1:] |= codes[m, 1:] != codes[m, :-1]
+        ranks[m + 1] = np.cumsum(differs)
+    starts = np.searchsorted(class_codes, np.arange(prod(table.shape(common)) + 1)).astype(np.int32)
+    return _Sorted(table.weights[order], starts, codes, ranks)
 
 
 def n_sets(n: int, max_size: int) -> int:

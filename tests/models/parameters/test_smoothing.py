@@ -23,6 +23,7 @@ from anbexact import (
     TANClassifier,
     learn_anb,
     learn_naive_bayes,
+    learn_tan,
     load,
 )
 from anbexact._runtime.deadline import Deadline
@@ -130,10 +131,11 @@ class TestLeaveOneOut:
         found = LeaveOneOut(problem.table, structure_of(problem, parents)).log_likelihood(ess)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
-    def test_many_rows_and_families(self):
+    @pytest.mark.parametrize(("n_features", "weights"), [(7, "whole"), (7, "ones"), (20, "ones")])
+    def test_many_rows_and_families(self, n_features, weights):
         """More rows than are predicted at once, and a number of them and of families that nothing divides."""
-        problem = random_problem(1, 7, n_rows=300, max_arity=3, weights="whole")
-        table, structure = problem.table, learn_anb(problem.table, max_parents=2)
+        problem = random_problem(1, n_features, n_rows=300, max_arity=3, weights=weights)
+        table, structure = problem.table, learn_tan(problem.table)
         rows, weights = table.codes.tolist(), table.weights.tolist()
         assert len(rows) > 128
         sizes = np.array([0.2, 3.0, 500.0])
@@ -160,6 +162,20 @@ class TestLeaveOneOut:
         logs = np.log(others + ess / 2) + np.log((cell + ess / 4) / (others[:, None] + ess / 2)).sum(axis=1)
         of_row = logs[own] - np.logaddexp(*logs)
         assert LeaveOneOut(table, learn_naive_bayes(table)).log_likelihood(ess) == pytest.approx(of_row, rel=1e-9)
+
+    @pytest.mark.parametrize("n_features", [3, 40, 90, 200])
+    def test_many_rows_that_are_all_but_impossible(self, n_features):
+        """The product of their shares would leave the range of floats."""
+        y = np.arange(100) % 2
+        rows = DiscreteTable.from_frame(np.repeat(y[:, None], n_features, axis=1).astype(str), y)
+        asked, own = np.zeros((150, n_features)).astype(int).astype(str), np.ones(150, int)
+        asked[:, 0] = np.arange(150) % 2
+        held = DiscreteTable.from_frame(asked, own, categories=rows.vocabulary.states)
+        held = replace(held, codes=np.repeat(held.codes, 75, axis=0), weights=np.ones(150))
+        found = HeldOut(rows, held, learn_naive_bayes(rows)).log_likelihoods(np.array([1.0]))
+        right, wrong = np.log(50 + 0.25) - np.log(50.5), np.log(0.25) - np.log(50.5)
+        odds = np.array([n_features, n_features - 2]) * (right - wrong)
+        assert found[0] == pytest.approx(-75 * np.logaddexp(0, odds).sum(), rel=1e-9)
 
     @pytest.mark.parametrize("weight", [1e-150, 1e-60, 1e34, 1e80, 1e250])
     def test_extreme_weights(self, weight):
@@ -242,9 +258,9 @@ def test_families_of_few_and_of_many_joint_states_are_counted_alike(drawn):
     finally:
         smoothing.DENSE_CELLS_PER_ROW = limit
     for sparse, dense in zip(*found, strict=True):
-        for name in ("state", "cells", "given", "parents"):
+        for name in ("state", "cells", "given"):
             np.testing.assert_array_equal(getattr(sparse, name), getattr(dense, name))
-        assert (sparse.size, sparse.arity) == (dense.size, dense.arity)
+        assert (sparse.size, sparse.arity, sparse.conditional) == (dense.size, dense.arity, dense.conditional)
 
 
 class TestHeldOut:
@@ -261,20 +277,6 @@ class TestHeldOut:
                 own = found.with_class_ess(0.5).log_likelihoods(sizes)
                 np.testing.assert_array_equal(own, alone.with_class_ess(0.5).log_likelihoods(sizes))
                 assert (own != found.log_likelihoods(sizes)).any()
-
-    def test_rows_are_predicted_in_parts_that_depend_on_the_number_of_families(self, monkeypatch):
-        table = random_problem(0, 4, n_rows=60).table
-        ((rows, others), *_), sizes = split_table(table, 3), np.array([0.3, 1.0, 20.0])
-        bayes = learn_naive_bayes(rows)
-        fewer = [
-            replace(bayes, parents={name: () if name in alone else of for name, of in bayes.parents.items()})
-            for alone in (bayes.features[:1], bayes.features[:3], ())
-        ]
-        whole = [HeldOut(rows, others, structure).log_likelihoods(sizes) for structure in fewer]
-        monkeypatch.setattr(smoothing, "MOST_AT_ONCE", 8 * table.vocabulary.arity(table.vocabulary.class_name))
-        together = HeldOutFolds([(rows, others)])
-        for structure, expected in zip(fewer, whole, strict=True):
-            np.testing.assert_allclose(together(rows, others, structure).log_likelihoods(sizes), expected)
 
     @given(problems_with_graphs(), st.data())
     @examples(60)
