@@ -204,7 +204,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
         assert self._fit is not None
         cut_alike = _is_auto(self.discretizer) or not self.model_.cut_points
         enough = max(ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE * len(self.vocabulary_.features))
-        many = len(self._fit.rows.weights) >= enough and self.relevance_ != LEARNED
+        many = len(self._fit.rows.weights) >= enough
         by_class = self.class_weight == "balanced" or bool(self.vocabulary_.groups)
         return cut_alike and not by_class and (many or self.relevance_ == 0)
 

@@ -144,7 +144,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         With the former, :meth:`to_logit` has a term of all features. With the latter, it has more terms, on the
         intervals of all members, and from 2,000 rows on some of five features. The terms, or the tables of its
         network, can then need more memory than there is: the conversion is refused, and the message says how much it
-        would need.
+        would need. The refits among automatic members end as soon as their predictions hardly change; with
+        ``readable=True``, only where their coefficients hardly change either.
     soft_weight : float, default 1.0
         The share of the probabilities ``soft`` in the targets of a fit that has them, as for
         :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.
@@ -302,8 +303,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             advise_on_weights(unbalanced)
             folds: Sequence[Fold] = make_folds(rows, parts)
             automatic = isinstance(self.members, str)
-            progress = progress_of(self.verbose)
-            folds = learn_members(records, given, folds, labels, deadline, progress, sparing=automatic)
+            how = {"sparing": automatic, "to_predict": automatic and not self.readable}
+            folds = learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), **how)
             self._weigh(records, folds, rows, labels)
             if teacher is not None:
                 self.fidelity_ = Fidelity.of(self.predict_log_proba(X), teacher, weights)

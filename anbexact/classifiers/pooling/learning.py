@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, isnan
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import _safe_indexing
 
+from anbexact._runtime.approximate import predictions_only
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import SHORTEST, Deadline
 from anbexact._runtime.progress import Progress
@@ -128,10 +130,15 @@ class Record:
         """Return the one of the others, learned from all rows, whose choices this member takes over."""
         return next((other.fitted for other in others if other.member.name == self.member.like), None)
 
-    def learn(self, fits: SharedFits, seconds: float, like: DiscreteClassifier | None = None) -> None:
-        """Learn the member from all rows, with some choices of ``like``; a refit ends after ``seconds``."""
+    def learn(
+        self, fits: SharedFits, seconds: float, like: DiscreteClassifier | None = None, *, to_predict: bool = False
+    ) -> None:
+        """Learn the member from all rows, with some choices of ``like``; a refit ends after ``seconds``.
+
+        It may end earlier if it is only ``to_predict``.
+        """
         began = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, _ended_early(to_predict):
             warnings.simplefilter("always")
             self.fitted = fits.fitted(self.member.estimator, seconds, like)
         self.caught += caught
@@ -141,7 +148,7 @@ class Record:
         """Learn the member again in a fold and record its predictions; return whether this ended in time."""
         assert self.fitted is not None
         began = time.perf_counter()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), predictions_only():
             warnings.simplefilter("ignore")
             model = fold.fits.fitted_again(self.fitted, seconds)
             in_time = not model._ended_by(seconds)
@@ -243,6 +250,7 @@ def learn_members(
     progress: Progress | None,
     *,
     sparing: bool = False,
+    to_predict: bool = False,
 ) -> Sequence[Fold]:
     """Learn every member from all rows, and again in all folds; record what it predicts for the rows held out.
 
@@ -276,11 +284,15 @@ def learn_members(
         mean loss is below `LITTLE_PER_ROW`. If the mean loss of the first member that can be learned is below
         `LITTLE_PER_ROW` on `ROWS_TO_SUFFICE` or more held-out rows of the first fold, the other folds are left out,
         too.
+    to_predict : bool, default False
+        Whether the members only serve to predict, so that their fits to all rows may end as early as those in folds
+        do (:func:`~anbexact._runtime.approximate.predictions_only`).
     """
+    how = {"sparing": sparing, "to_predict": to_predict}
     if _on_workers(deadline):
-        _learn_on_workers(records, rows, folds, labels, progress, sparing=sparing)
+        _learn_on_workers(records, rows, folds, labels, progress, **how)
     else:
-        _learn_in_turn(records, rows, folds, labels, deadline, progress, sparing=sparing)
+        _learn_in_turn(records, rows, folds, labels, deadline, progress, **how)
     if sparing:
         first = next((record for record in records if record.logs and not record.outcome), None)
         if first is not None and _suffices_at_once(first, folds):
@@ -301,6 +313,7 @@ def _learn_in_turn(
     progress: Progress | None,
     *,
     sparing: bool,
+    to_predict: bool,
 ) -> None:
     """Do the work of :func:`learn_members`, one member after another."""
     fits = SharedFits(*rows)
@@ -327,7 +340,8 @@ def _learn_in_turn(
 
         try:
             tell("all rows", 0)
-            record.learn(fits, deadline.left or SHORTEST, record.like(records[:place]))
+            seconds, like = deadline.left or SHORTEST, record.like(records[:place])
+            record.learn(fits, seconds, like, to_predict=to_predict)
             if sparing and folds and record.repeats(done, _to_compare(rows, folds), labels):
                 continue
             for number, fold in enumerate(folds):
@@ -439,6 +453,7 @@ def _learn_on_workers(
     progress: Progress | None,
     *,
     sparing: bool,
+    to_predict: bool,
 ) -> None:
     """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold.
 
@@ -465,7 +480,7 @@ def _learn_on_workers(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             likes = [record.like(records[:place]) for place, record in enumerate(records)]
-            shared: Any = [record.member.estimator for record in records], likes, rows
+            shared: Any = [record.member.estimator for record in records], likes, rows, to_predict
             for record, result in results_of(_fitted_group, shared, jobs):
                 record.seconds += result.seconds
                 if isinstance(result.found, Exception):
@@ -544,18 +559,26 @@ def _held_out_by_group(
     fold = folds[k]
 
     def logs_of(place: int) -> Floats:
-        return log_posteriors(fold.fits.fitted_again(members[place]), fold.held_out.given.X, labels)
+        with predictions_only():
+            return log_posteriors(fold.fits.fitted_again(members[place]), fold.held_out.given.X, labels)
 
     return [_attempted(partial(logs_of, place)) for place in group]
 
 
 def _fitted_group(
-    shared: tuple[list[DiscreteClassifier], list[DiscreteClassifier | None], FitRows], job: tuple[list[int], int]
+    shared: tuple[list[DiscreteClassifier], list[DiscreteClassifier | None], FitRows, bool],
+    job: tuple[list[int], int],
 ) -> list[_Fitted[DiscreteClassifier]]:
     """Return the members of a group, learned from all rows, with some choices of those that they are like."""
-    estimators, likes, rows = shared
+    estimators, likes, rows, to_predict = shared
     fits = SharedFits(*rows)
-    return [_attempted(partial(fits.fitted, estimators[place], like=likes[place])) for place in job[0]]
+    with _ended_early(to_predict):
+        return [_attempted(partial(fits.fitted, estimators[place], like=likes[place])) for place in job[0]]
+
+
+def _ended_early(to_predict: bool) -> AbstractContextManager[None]:
+    """Return a context in which fits may end early if they are only to predict."""
+    return predictions_only() if to_predict else nullcontext()
 
 
 def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> Floats:

@@ -58,9 +58,11 @@ ROWS_FOR_KERNEL = 20
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
-POINTS, MORE_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 1_000, 2_600, range(2_000, 4_000), 15_000
-"""Maximum numbers of its points: usually, and either with a number of rows in this range or from the last number on.
-In between, more points hardly change the predictions, but a fit takes up to two thirds more time."""
+FEW_POINTS, POINTS, MORE_POINTS = 500, 1_000, 2_600
+ROWS_FOR_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 2_000, range(2_000, 4_000), 15_000
+"""Maximum numbers of its points: with few rows, usually, and either with a number of rows in this range or from the
+last number on. In between, more points hardly change the predictions, but a fit takes up to two thirds more time; and
+with few rows, more points predict no better."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def automatic_members(
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=kernel,
-        points=MORE_POINTS if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS else POINTS,
+        points=_points(n_rows),
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not readable,
         trees=n_rows >= ROWS_FOR_TREES,
         trees_of_intervals=n_rows >= ROWS_FOR_TREES_OF_INTERVALS and n_features <= FEW_FEATURES,
@@ -149,6 +151,13 @@ def automatic_members(
     if cut:
         return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
     return _of_states({**given, "discretizer": rule}, kinds)
+
+
+def _points(n_rows: int) -> int:
+    """Return the maximum number of points of kernel logistic regression."""
+    if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS:
+        return MORE_POINTS
+    return POINTS if n_rows >= ROWS_FOR_POINTS else FEW_POINTS
 
 
 class _Kinds(NamedTuple):

@@ -52,6 +52,8 @@ ROWS_TO_GUIDE = 100
 ENOUGH = 1e-4
 """Relative decrease of the objective in a step at which a fit in the folds of the search ends: further steps would
 hardly change which setting is best."""
+HELD_AT_ONCE = 128
+"""Number of rows that are predicted together, from correlations of single precision."""
 BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
@@ -153,10 +155,8 @@ class _Fold:
         if relevance not in self._logs:
             own = _with_relevances(self._distances, self._informations, self._for_relevance, relevance, deadline)
             points = self._left.codes
-            self._logs[relevance] = (
-                log_correlations(points, points, own, 1.0),
-                log_correlations(self._held.codes, points, own, 1.0),
-            )
+            held: Any = log_correlations(self._held.codes, points, own, 1.0).astype(np.float32)
+            self._logs[relevance] = log_correlations(points, points, own, 1.0), held
         between, to_held = self._logs[relevance]
         if (rate, relevance) not in self._bases:
             self._bases[rate, relevance] = _root(np.exp(rate * between))
@@ -168,7 +168,11 @@ class _Fold:
         found = _mode(basis, self._left, l2, deadline, start, ENOUGH).coefficients
         self._starts[rate, relevance] = found
         self._latest = basis @ found[:-1], found[-1:]
-        odds = np.exp(rate * to_held) @ solve_triangular(basis, found[:-1], lower=True, trans="T")
+        coefficients: Any = solve_triangular(basis, found[:-1], lower=True, trans="T").astype(np.float32)
+        odds = np.empty((self.n_held, coefficients.shape[1]))
+        for first in range(0, self.n_held, HELD_AT_ONCE):  # these fit into the cache
+            part = slice(first, first + HELD_AT_ONCE)
+            odds[part] = np.exp(np.float32(rate) * to_held[part]) @ coefficients
         logs = log_softmax(self._left.biases + found[-1] + odds, axis=1)
         return -np.asarray(np.einsum("tc,tc->t", self._held.weights, logs))
 

@@ -21,6 +21,7 @@ from anbexact._kernels.softmax import (
     conjugate_gradients,
     value_and_gradient,
 )
+from anbexact._runtime.approximate import sufficient
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.models.logit.design import Design
@@ -34,8 +35,11 @@ PRECISION = 1e-7
 
 The curvature is taken per unit of weight, too.
 """
+TO_PREDICT = 1e-3
+"""The same for fits of which only predictions are needed (:mod:`anbexact._runtime.approximate`)."""
 STATIONARY = 1e-6
-"""A point counts as a maximum if every component of the gradient per unit of weight is below this.
+"""A point counts as a maximum if every component of the gradient per unit of weight is below this, or below the norm
+at which the fit was to end.
 
 It is enough if every component is below this times the root of its curvature per unit of weight: under a strong
 prior, rounding the last digit of a shift changes the gradient by more than the first bound allows.
@@ -331,6 +335,7 @@ def fit(
         Never worse than the centre.
     """
     stop = stop or Stop()
+    stop = stop._replace(precision=sufficient(stop.precision, TO_PREDICT))
     weights = design.weights if weights is None else weights
     objective = _Objective(design, weights, centre, l2, stop.deadline)
     z = objective.scaled_at(np.zeros(objective.shape))
@@ -345,7 +350,7 @@ def fit(
     _, gradient = objective.value(z)
     log_likelihood = objective.log_likelihood(z)
     steepest = float(np.abs(gradient.reshape(objective.shape) * objective.scale).max(initial=0.0))
-    stationary = min(steepest, float(np.abs(gradient).max(initial=0.0))) <= STATIONARY
+    stationary = min(steepest, float(np.abs(gradient).max(initial=0.0))) <= max(STATIONARY, stop.precision)
     direction, settled = None, True
     if l2 == 0 and design.n_classes > 1:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from anbexact.tables.folds import Part
 
 FOLDS = 5
 """Number of folds."""
+ENOUGH = 1_000
+"""Total weight of left-out rows."""
 MANY_ROWS = 10_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
@@ -109,7 +112,10 @@ def choose_strength(
         precision tried.
     """
     n_folds = FOLDS if design.weights.sum() < MANY_ROWS else 3
+    total = float(design.weights.sum())
     parts = [part for part in design.parts(n_folds) if part.held.any() and part.left.any()]
+    if total > ENOUGH:
+        parts = parts[: ceil(ENOUGH * n_folds / total)]
     folds = [_Fold(design, part, centre) for part in parts]
     generative = sum(fold.held_out() for fold in folds)
     tried: dict[float, float] = {}

@@ -12,6 +12,7 @@ from scipy.special import softmax
 
 from anbexact._kernels.smooth import UNFINISHED, climb, project, score_variance
 from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells
+from anbexact._runtime.approximate import sufficient
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
 from anbexact.models.logit.curvature import (
@@ -38,6 +39,8 @@ which these may be more than half of the distinct rows: few rows determine few m
 slow."""
 PRECISION = 1e-20
 """Squared Newton decrement, in nats per unit of weight, at which a fit ends."""
+TO_PREDICT = 1e-7
+"""The same for fits of which only predictions are needed (:mod:`anbexact._runtime.approximate`)."""
 MAX_ITER = 100
 """Maximum number of Newton steps."""
 WORK, LIMITED_WORK = 20_000_000, 500_000
@@ -220,7 +223,7 @@ def smooth_fit(
     Fit, Factor
         Where the fit ended, and the factor that preconditioned its last steps.
     """
-    s = problem.n_classes
+    s, precision = problem.n_classes, sufficient(precision, TO_PREDICT)
     modes = near.modes if near else Modes.of(problem.terms, strengths, problem.ridge)
     values = np.zeros((problem.n_cells, s + -s % CLASSES))
     if start is not None:
@@ -250,7 +253,7 @@ def smooth_fit(
         log_likelihood=log_likelihood,
         penalised=penalised,
         gradient=steepest / weight,
-        converged=not message and bool(steepest <= STATIONARY * weight + rounding),
+        converged=not message and bool(precision > PRECISION or steepest <= STATIONARY * weight + rounding),
         separated=False,
         direction=None,
         iterations=iterations,

@@ -1,0 +1,25 @@
+"""Fits of which only predictions are needed: they may end as soon as these would hardly change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_predictions_only: ContextVar[bool] = ContextVar("predictions_only", default=False)
+"""Whether fits may end early."""
+
+
+@contextmanager
+def predictions_only() -> Iterator[None]:
+    """Let fits within the block, in this thread, end as soon as their predictions would hardly change."""
+    token = _predictions_only.set(True)
+    try:
+        yield
+    finally:
+        _predictions_only.reset(token)
+
+
+def sufficient(precision: float, to_predict: float) -> float:
+    """Return the precision of a fit: the given one or, within :func:`predictions_only`, a coarser one."""
+    return max(precision, to_predict) if _predictions_only.get() else precision
