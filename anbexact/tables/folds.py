@@ -306,8 +306,8 @@ def equal_rows(columns: Sequence[Column], target: Column, weights: Weights) -> t
     counted = np.flatnonzero((weights > 0) & (labels >= 0))
     if not len(counted):
         return counted, counted, counted
-    cells = np.stack([_ranks(column)[counted] for column in columns], axis=1)
-    group = np.unique(cells, axis=0, return_inverse=True)[1].reshape(-1)
+    numbers = [_ranks(column)[counted] + 1 for column in columns]  # 0 for a missing cell
+    group = row_groups(numbers, [int(own.max()) + 1 for own in numbers], len(counted))[1]
     return counted, group, _ranks(target)[counted]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.warn import warn
+from anbexact._runtime.arrays import Integers
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import MissingCells, filled, known_missing_cells, refuse_missing_class
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -17,7 +18,7 @@ Weights = npt.NDArray[np.float64]
 
 
 def row_groups(
-    columns: Iterable[CodeArray], arities: Iterable[int], n_rows: int
+    columns: Iterable[Integers | CodeArray], arities: Iterable[int], n_rows: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the first row of each group of equal rows (groups in lexicographic order) and each row's group."""
     key = np.zeros(n_rows, dtype=np.int64)

@@ -229,7 +229,7 @@ class TestFit:
         assert "kernel" not in names(5, 2, 100_001)  # it would have few points
         assert "kernel" in names(5, 20, 50_000)
         assert "kernel" not in names(5, 20, 50_001)  # it would take too long
-        points = {1_999: 1_000, 2_000: 2_600, 3_999: 2_600, 4_000: 1_000, 14_999: 1_000, 15_000: 2_600}
+        points = {1_999: 500, 2_000: 2_600, 3_999: 2_600, 4_000: 1_000, 14_999: 1_000, 15_000: 2_600}
         for n_rows, expected in points.items():
             for cut in (True, False):
                 members = automatic_members(5, 3, n_rows, {}, cut=cut)

@@ -729,11 +729,15 @@ def naive_bayes(problem: SmoothProblem) -> Floats:
     for place, term in enumerate(problem.terms):
         if len(term.axes) > 1:
             continue
-        counts = np.zeros((term.size, problem.n_classes))
-        np.add.at(counts, problem.cells[:, place] - term.first, problem.weights)
+        counts = _sums_by(problem.cells[:, place] - term.first, problem.weights, term.size)
         logs = _feature(term, counts) if term.axes else np.log(counts + ESS / problem.n_classes)
         found[term.cells] = logs
     return problem.within(found)
+
+
+def _sums_by(places: npt.NDArray[np.integer], values: Floats, n_places: int) -> Floats:
+    """Return the sums of rows of values with the same place, (places, columns)."""
+    return np.stack([np.bincount(places, column, n_places) for column in values.T], axis=1)
 
 
 def drawn(problem: SmoothProblem, centre: Floats) -> SmoothProblem:
@@ -746,8 +750,7 @@ def _feature(term: SmoothTerm, counts: Floats) -> Floats:
     (axis,) = term.axes
     weights = counts.sum(axis=1)
     merged = grouped_axis(replace(axis, groups=np.arange(axis.size)), weights, GROUPS)
-    of_group = np.zeros((merged.size, counts.shape[1]))
-    np.add.at(of_group, merged.groups, counts)
+    of_group = _sums_by(merged.groups, counts, merged.size)
     logs = np.log((of_group + ESS / of_group.size) / (of_group.sum(axis=0) + ESS / counts.shape[1]))
     found: Floats = logs[merged.groups]
     if axis.ordered:
