@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.warn import warn
 from anbexact._runtime.arrays import Integers
+from anbexact._runtime.warn import warn
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import MissingCells, filled, known_missing_cells, refuse_missing_class
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
