@@ -35,6 +35,8 @@ learned from. It would take too long, or predictions would be worse."""
 ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE = 1_000, 75
 """Number of distinct rows, and of these by feature, from which on the information of features about the class hardly
 depends on the rows of a fold."""
+ROWS_FOR_LEARNED = 5_000
+"""The same for learned relevances, if there are not even more rows by feature."""
 
 
 @parameter_group
@@ -204,6 +206,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
         assert self._fit is not None
         cut_alike = _is_auto(self.discretizer) or not self.model_.cut_points
         enough = max(ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE * len(self.vocabulary_.features))
+        enough = max(enough, ROWS_FOR_LEARNED) if self.relevance_ == LEARNED else enough
         many = len(self._fit.rows.weights) >= enough
         by_class = self.class_weight == "balanced" or bool(self.vocabulary_.groups)
         return cut_alike and not by_class and (many or self.relevance_ == 0)

@@ -113,6 +113,7 @@ class TestParameters:
             (False, 300, {"relevance": 0.5}),
             (True, 1_500, {"relevance": 0.5}),
             (False, 1_500, {"relevance": "learned"}),
+            (True, 6_000, {"relevance": "learned"}),
             (False, 1_500, {"relevance": 0.5, "points": 2_000, "columns": 21}),
             (True, 1_600, {"relevance": 0.5, "points": 2_000, "columns": 21}),
             (False, 300, {"relevance": 0.0, "class_weight": "balanced"}),

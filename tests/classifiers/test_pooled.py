@@ -640,6 +640,24 @@ class TestFit:
         folds = learn_members(records, rows.given, folds, labels, Deadline(), progress, sparing=sparing)
         return records, folds
 
+    @pytest.mark.parametrize("workers", [1, 2])
+    @pytest.mark.parametrize(
+        ("how", "early"),
+        [
+            ({}, True),
+            ({"readable": True}, False),
+            ({"members": [("refit", RefittedClassifier(TANClassifier()))]}, False),
+        ],
+    )
+    def test_fits_to_all_rows_end_early_if_they_only_serve_to_predict(self, how, early, workers):
+        X, y = frames()
+        with parallel_config("threading", n_jobs=workers):
+            pool = PooledClassifier(**how, ridge=1.0).fit(X, y)
+        models = [model for _, model in pool.estimators_ if isinstance(model, RefittedClassifier)]
+        fits = [model.logit_.refitted.fit for model in models]
+        assert all(fit.converged for fit in fits)
+        assert (max(fit.gradient for fit in fits) > 1e-6) == early
+
     @pytest.mark.parametrize(("share", "needed"), [(0.999, 2), (1.001, 1)])
     @pytest.mark.parametrize("per_row", [False, True])
     @pytest.mark.parametrize("workers", [1, 2])

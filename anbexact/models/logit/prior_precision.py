@@ -22,7 +22,7 @@ from anbexact.tables.folds import Part
 FOLDS = 5
 """Number of folds."""
 ENOUGH = 1_000
-"""Total weight of left-out rows."""
+"""Total weight of left-out rows from which on no further fold is left out."""
 MANY_ROWS = 10_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
@@ -49,6 +49,7 @@ class Strength:
         The precision under which left-out rows are predicted best.
     tried : tuple of (float, float)
         Precisions, each with the conditional log likelihood of left-out rows, summed over the folds; total in nats.
+        If not all folds were left out, the sum is multiplied by the ratio of all weight to theirs.
     generative : float
         The same log likelihood for the network before the refit.
     complete : bool
@@ -86,7 +87,8 @@ def choose_strength(
 ) -> tuple[Strength, Floats]:
     """Return the precision of the prior under which left-out rows are predicted best.
 
-    There are 5 folds, or 3 from a total weight of 10,000 on. Precisions of 1000, 100, 10 and 1 are tried, then 0.1,
+    The rows are divided into 5 folds, or 3 from a total weight of 10,000 on. They are left out one after the other
+    until they have a total weight of `ENOUGH` or more. Precisions of 1000, 100, 10 and 1 are tried, then 0.1,
     0.01 and 0.001 until one is worse than the one before; each fit starts where the last one ended. The choice is the
     top of the parabola, in ln l2, through the best precision and its neighbours.
 
@@ -112,12 +114,14 @@ def choose_strength(
         precision tried.
     """
     n_folds = FOLDS if design.weights.sum() < MANY_ROWS else 3
-    total = float(design.weights.sum())
+    total, scale = float(design.weights.sum()), 1.0
     parts = [part for part in design.parts(n_folds) if part.held.any() and part.left.any()]
-    if total > ENOUGH:
-        parts = parts[: ceil(ENOUGH * n_folds / total)]
+    most = ceil(ENOUGH * n_folds / total) if total > ENOUGH else n_folds
+    if most < len(parts):
+        parts = parts[:most]
+        scale = total / sum(float(part.held.sum()) for part in parts)
     folds = [_Fold(design, part, centre) for part in parts]
-    generative = sum(fold.held_out() for fold in folds)
+    generative = scale * sum(fold.held_out() for fold in folds)
     tried: dict[float, float] = {}
     start = np.zeros((design.n_cells, design.n_classes))
     complete = True
@@ -125,7 +129,7 @@ def choose_strength(
     for l2 in _downwards(tried):
         if progress is not None:
             progress("strength of the prior", len(tried) / len(STRENGTHS))
-        value = sum(_refit_all(folds, l2, deadline, threads, at_once))
+        value = scale * sum(_refit_all(folds, l2, deadline, threads, at_once))
         if deadline is not None and deadline.passed:
             complete = False
             break
