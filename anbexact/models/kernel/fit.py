@@ -45,8 +45,9 @@ ORDER = 1, 2, 0
 """The order in which the search changes them: the precision first, the rate last."""
 FOLDS, ROWS_TO_PREDICT = 3, 800
 """Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
-ROWS_TO_LEARN, ROWS_TO_COMPARE = 1_000, 4_000
-"""Maximum numbers of distinct rows to learn from, and of rows to predict, in each of these folds."""
+LEAST_TO_LEARN, ROWS_TO_LEARN, ROWS_TO_COMPARE = 700, 1_000, 4_000
+"""Maximum numbers of distinct rows to learn from, for models of few points and of many, and of rows to predict, in
+each of these folds."""
 ROWS_TO_GUIDE = 100
 """Number of distinct held-out rows of the first fold from which on the search is first completed in this fold."""
 ENOUGH = 1e-4
@@ -121,11 +122,16 @@ class _Fold:
     """
 
     def __init__(
-        self, left: DiscreteTable, held: DiscreteTable, cut_points: dict[Hashable, Cuts], rng: np.random.Generator
+        self,
+        left: DiscreteTable,
+        held: DiscreteTable,
+        cut_points: dict[Hashable, Cuts],
+        most_points: int,
+        rng: np.random.Generator,
     ) -> None:
         rows = DistinctRows.of(left)
         self._for_relevance = _for_relevance(rows)
-        self._left = rows.some(ROWS_TO_LEARN, rng)
+        self._left = rows.some(min(max(most_points, LEAST_TO_LEARN), ROWS_TO_LEARN), rng)
         self._held = DistinctRows.of(held).some(ROWS_TO_COMPARE, rng)
         self._distances = distances_of(left, cut_points)
         self._informations = information(left, self._distances)
@@ -181,6 +187,7 @@ def choose_kernel(
     table: DiscreteTable,
     cut_points: dict[Hashable, Cuts],
     values: Sequence[Sequence[Any]],
+    most_points: int,
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> KernelChoice:
@@ -191,10 +198,13 @@ def choose_kernel(
     has a lower loss. If at least `ROWS_TO_GUIDE` distinct rows are held out in the first fold, it is first made with
     the loss in this fold, and then continued from its end with the loss in all folds. If relevances may also be
     learned, both stages are repeated from there with learned ones, and only the rate and the precision change; the
-    better of both ends is the result. In up to `FOLDS` folds, the model is learned from at most `ROWS_TO_LEARN`
-    distinct rows, and predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT` distinct rows are held out,
-    there is no further fold; nor is there for a neighbour that is worse than the best setting, by more than `BEHIND`
-    standard errors, on the held-out rows of the folds so far, if these are at least `ROWS_TO_RACE` distinct ones.
+    better of both ends is the result.
+
+    In up to `FOLDS` folds, the model is learned from as many distinct rows as it may have points, but from at least
+    `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT`
+    distinct rows are held out, there is no further fold; nor is there for a neighbour that is worse than the best
+    setting, by more than `BEHIND` standard errors, on the held-out rows of the folds so far, if these are at least
+    `ROWS_TO_RACE` distinct ones.
 
     Parameters
     ----------
@@ -205,6 +215,8 @@ def choose_kernel(
     values : sequence of three sequences
         The rates, precisions and exponents to choose from, each in ascending order; ``"learned"`` may follow the
         exponents, or stand in their place. With one of each, nothing is held out.
+    most_points : int
+        Maximum number of points of the model for which the setting is chosen.
     deadline : Deadline
         When it passes, the best setting found so far is returned; before the second stage, it is the best one in the
         first fold.
@@ -223,7 +235,7 @@ def choose_kernel(
     rng = np.random.default_rng(SEED)
     for left, held in split_table(table, FOLDS) if n_settings > 1 else ():
         if sum(fold.n_held for fold in folds) < ROWS_TO_PREDICT:
-            folds.append(_Fold(left, held, cut_points, rng))
+            folds.append(_Fold(left, held, cut_points, most_points, rng))
     if not folds:
         return KernelChoice(at(place))
     tried: dict[tuple[int, ...], list[Floats]] = {}
@@ -498,6 +510,6 @@ def learn_kernel(
     """
     with one_blas_thread():
         half = deadline.within(deadline.left / 2) if deadline.left < inf else deadline
-        chosen = choose_kernel(table, cut_points, values, half, progress)
+        chosen = choose_kernel(table, cut_points, values, most_points, half, progress)
         model, fit = fit_kernel(table, cut_points, chosen.setting, most_points, deadline)
     return model, chosen, fit

@@ -21,7 +21,7 @@ from anbexact.tables.folds import Part
 
 FOLDS = 5
 """Number of folds."""
-ENOUGH = 1_000
+ENOUGH = 500
 """Total weight of left-out rows from which on no further fold is left out."""
 MANY_ROWS = 10_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""

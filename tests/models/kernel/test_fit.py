@@ -421,7 +421,7 @@ class TestChoice:
     START = (3.0, 1.0, 0.5)
 
     def chosen(self, table, deadline=None, progress=None):
-        return choose_kernel(table, {}, self.VALUES, deadline or Deadline(), progress)
+        return choose_kernel(table, {}, self.VALUES, 1_000, deadline or Deadline(), progress)
 
     @pytest.fixture(autouse=True)
     def _races(self, monkeypatch):
@@ -432,8 +432,8 @@ class TestChoice:
     def check(self, table, n_folds=3, values=VALUES, tie=2e-3):
         """Fits that go on to the end choose the setting of the formula; usual ones may decide a tie otherwise."""
         with to_the_end():
-            exact = choose_kernel(table, {}, values, Deadline())
-        usual = choose_kernel(table, {}, values, Deadline())
+            exact = choose_kernel(table, {}, values, 1_000, Deadline())
+        usual = choose_kernel(table, {}, values, 1_000, Deadline())
         losses = FoldLosses(table, values, n_folds)
         exponents = [value for value in values[2] if value != LEARNED]
         lengths = [*map(len, values[:2]), len(exponents)]
@@ -491,7 +491,7 @@ class TestChoice:
                     return np.array([self.of_place[place]])
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
-            chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
+            chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, Deadline())
 
             def of_rows(place, of_folds=of_folds):
                 return [[of_fold[place]] for of_fold in of_folds]
@@ -532,13 +532,28 @@ class TestChoice:
 
         monkeypatch.setattr(fit_module, "_Fold", Noted)
         every = self.chosen(table)
-        monkeypatch.setattr(fit_module, "ROWS_TO_LEARN", 7)
+        monkeypatch.setattr(fit_module, "ROWS_TO_LEARN", 7)  # less than the least number for few points
         monkeypatch.setattr(fit_module, "ROWS_TO_COMPARE", 9)
         some, again = self.chosen(table), self.chosen(table)
         assert min(map(min, folds[:3])) > 9
         assert folds[3:] == [[7, 9]] * 6
         assert some == again
         assert some.log_loss != pytest.approx(every.log_loss)
+
+    @pytest.mark.parametrize(("points", "learned"), [(3, 8), (9, 9), (30, 10)])
+    def test_learns_from_about_as_many_rows_as_there_are_points(self, points, learned, monkeypatch):
+        found = []
+
+        class Noted(fit_module._Fold):
+            def __init__(self, *parts):
+                super().__init__(*parts)
+                found.append(len(self._left.weights))
+
+        monkeypatch.setattr(fit_module, "_Fold", Noted)
+        monkeypatch.setattr(fit_module, "LEAST_TO_LEARN", 8)
+        monkeypatch.setattr(fit_module, "ROWS_TO_LEARN", 10)
+        choose_kernel(Sample.drawn(0, 60).table, {}, self.VALUES, points, Deadline())
+        assert set(found) == {learned}
 
     @pytest.mark.parametrize(("behind", "rows", "fewest"), [(2.0, 8, 1), (2.0, 9, 2), (2.0, 25, 3), (inf, 8, 3)])
     def test_settings_that_are_behind_are_not_tried_in_all_folds(self, behind, rows, fewest, monkeypatch):
@@ -560,7 +575,7 @@ class TestChoice:
 
         monkeypatch.setattr(fit_module, "_Fold", Known)
         values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5]
-        chosen = choose_kernel(Sample.drawn(0).table, {}, values, Deadline())
+        chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, Deadline())
         assert chosen.setting == (2.0, 0.1, 0.0)
         times = {setting: tried.count(setting) for setting in tried}
         near = [(1.0, 0.1, 0.0), (4.0, 0.1, 0.0), (2.0, 0.01, 0.0), (2.0, 1.0, 0.0)]
@@ -589,7 +604,7 @@ class TestChoice:
 
     def test_of_one_value_each_holds_out_nothing(self, monkeypatch):
         monkeypatch.setattr(fit_module, "split_table", None)
-        chosen = choose_kernel(Sample.drawn(0).table, {}, [[0.5], [0.1], [0.0]], Deadline())
+        chosen = choose_kernel(Sample.drawn(0).table, {}, [[0.5], [0.1], [0.0]], 1_000, Deadline())
         assert chosen.setting == (0.5, 0.1, 0.0)
         assert np.isnan([chosen.log_loss, chosen.of_frequencies]).all()
 
@@ -639,7 +654,7 @@ class TestChoice:
                     return np.array([self.of_place[place]])
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
-            chosen = choose_kernel(Sample.drawn(0).table, {}, values, deadline)
+            chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, deadline)
             tried = [fold for fold, setting in deadline.known if setting == chosen.setting]
             place = tuple(own.index(value) for own, value in zip(values, chosen.setting, strict=True))
             assert tried == list(range(len(tried)))
