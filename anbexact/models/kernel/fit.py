@@ -201,10 +201,10 @@ def choose_kernel(
     better of both ends is the result.
 
     In up to `FOLDS` folds, the model is learned from as many distinct rows as it may have points, but from at least
-    `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once `ROWS_TO_PREDICT`
-    distinct rows are held out, there is no further fold; nor is there for a neighbour that is worse than the best
-    setting, by more than `BEHIND` standard errors, on the held-out rows of the folds so far, if these are at least
-    `ROWS_TO_RACE` distinct ones.
+    `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once
+    `ROWS_TO_PREDICT` distinct rows are held out, there is no further fold; nor is there for a neighbour that is worse
+    than the best setting, by more than `BEHIND` standard errors, on the held-out rows of the folds so far, if these
+    are at least `ROWS_TO_RACE` distinct ones.
 
     Parameters
     ----------
