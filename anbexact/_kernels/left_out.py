@@ -1,9 +1,9 @@
 """The conditional log likelihood of rows that are predicted from the counts of others, for several models at once.
 
 The probability of a class is a product of ratios, one for each family. The products of a block of rows are divided by
-that of the most probable class from time to time, so that logarithms are needed only once per row. A product that
-would leave the range of floats is replaced by `LEAST_SHARE`; if it could have mattered, the row is predicted by sums
-of logarithms instead.
+that of the most probable class from time to time, so that a row, or several rows of the same weight, need only one
+logarithm. A product that would leave the range of floats is replaced by `LEAST_SHARE`; if it could have mattered, the
+row is predicted by sums of logarithms instead.
 """
 
 from math import exp, inf, log, log10, nan
@@ -16,8 +16,10 @@ BLOCK = 64
 """Number of rows that are predicted together."""
 LEAST_SHARE = 1e-290
 """Smallest ratio of the product of a class to that of the most probable one that is kept."""
+SMALLEST = 2.3e-308
+"""Products below this lose digits, and count as 0."""
 SMALL_SHARE = 1e-140
-"""Up to this share of its class, a row has a logarithm of its own."""
+"""Up to this share of its class, a row has a logarithm of its own; products of shares, too, go no further."""
 NEGLIGIBLE = 1e-17
 """Share of a class that does not change the sum over the classes."""
 MOST_AT_ONCE, DIGITS = 16, 140
@@ -30,7 +32,7 @@ def factors_at_once(heaviest: float, of_cells: np.ndarray, of_given: np.ndarray)
     """Return how many factors are multiplied at once, given the largest count and what the priors add to counts."""
     largest = heaviest + float(of_given.max(initial=1.0))
     smallest = float(of_cells.min(initial=1.0))
-    digits = max(log10(largest), -log10(smallest)) if smallest > 0 else inf
+    digits = max(log10(largest), -log10(smallest), 1.0) if smallest > 0 else inf
     return max(1, min(MOST_AT_ONCE, int(DIGITS / digits)))
 
 
@@ -60,7 +62,7 @@ def _multiply(cells, given, of_cells, of_given, above, below, joint, lowest):
                 largest[t] = max(largest[t], joint[m, c, t])
         for c in range(n_classes):
             for t in range(BLOCK):
-                share = joint[m, c, t] / largest[t] if largest[t] > 0.0 else 0.0
+                share = joint[m, c, t] / largest[t] if joint[m, c, t] >= SMALLEST else 0.0
                 lowest[m, c, t] = min(lowest[m, c, t], share)
                 joint[m, c, t] = max(share, LEAST_SHARE)
 

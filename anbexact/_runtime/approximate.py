@@ -11,9 +11,12 @@ _predictions_only: ContextVar[bool] = ContextVar("predictions_only", default=Fal
 
 
 @contextmanager
-def predictions_only() -> Iterator[None]:
-    """Let fits within the block, in this thread, end as soon as their predictions would hardly change."""
-    token = _predictions_only.set(True)
+def predictions_only(wanted: bool = True) -> Iterator[None]:
+    """Let fits within the block end as soon as their predictions would hardly change, if this is wanted.
+
+    Within another such block, they may do so in any case.
+    """
+    token = _predictions_only.set(wanted or _predictions_only.get())
     try:
         yield
     finally:

@@ -36,7 +36,8 @@ ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE = 1_000, 75
 """Number of distinct rows, and of these by feature, from which on the information of features about the class hardly
 depends on the rows of a fold."""
 ROWS_FOR_LEARNED = 5_000
-"""The same for learned relevances, if there are not even more rows by feature."""
+"""Number of distinct rows that are needed, too, where relevances were learned: the rows that teach them are then a
+small part of all."""
 
 
 @parameter_group

@@ -40,6 +40,7 @@ from anbexact.classifiers.pooling.learning import (
     Fold,
     Record,
     Rows,
+    Spared,
     held_out_logs,
     known_labels,
     learn_members,
@@ -133,7 +134,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3. From 6,000 rows on, members are learned in only two of the three
-        folds, and from 12,000 rows on in only one: 4,000 held-out rows determine the weights well.
+        folds, and from 12,000 rows on in only one: 4,000 held-out rows determine the weights well. If the first
+        automatic member hardly errs in the first fold, and 500 rows or more are held out there, that is the only one.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the most probable value, given its evidence, by
         Laplace's approximation, and a log-normal prior around 100. Infinity: equal weights, without folds.
@@ -145,7 +147,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         intervals of all members, and from 2,000 rows on some of five features. The terms, or the tables of its
         network, can then need more memory than there is: the conversion is refused, and the message says how much it
         would need. The refits among automatic members end as soon as their predictions hardly change; with
-        ``readable=True``, only where their coefficients hardly change either.
+        ``readable=True``, only when their coefficients, too, hardly change.
     soft_weight : float, default 1.0
         The share of the probabilities ``soft`` in the targets of a fit that has them, as for
         :class:`~anbexact.RefittedClassifier`. Members that are refits are fitted to the same targets.
@@ -303,8 +305,12 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             advise_on_weights(unbalanced)
             folds: Sequence[Fold] = make_folds(rows, parts)
             automatic = isinstance(self.members, str)
-            how = {"sparing": automatic, "to_predict": automatic and not self.readable}
-            folds = learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), **how)
+            spared = Spared(
+                members=automatic,
+                folds=automatic and isinstance(self.folds, str) and together is None,
+                precision=automatic and not self.readable,
+            )
+            folds = learn_members(records, given, folds, labels, deadline, progress_of(self.verbose), spared)
             self._weigh(records, folds, rows, labels)
             if teacher is not None:
                 self.fidelity_ = Fidelity.of(self.predict_log_proba(X), teacher, weights)

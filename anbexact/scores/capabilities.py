@@ -8,10 +8,15 @@ from typing import Any, TypeGuard
 from anbexact.scores.base import MixedSetScore, SetScore, StructureScore
 from anbexact.tables.table import DiscreteTable
 
+SET_METHODS = "cell_parameter", "set_constant", "set_score", "local_upper_bound"
+"""What a :class:`SetScore` has. ``isinstance`` looks at every member of the protocol each time, which is slow."""
+
 
 def has_set_scores(score: Any) -> TypeGuard[SetScore | MixedSetScore]:
     """Whether local scores are differences of scores of sets that searches can use."""
-    return bool(getattr(score, "has_set_score", False))
+    if not getattr(score, "has_set_score", False):
+        return False
+    return hasattr(score, "coarsest") or all(hasattr(score, name) for name in SET_METHODS)
 
 
 def is_mixed(score: Any) -> TypeGuard[MixedSetScore]:

@@ -275,8 +275,8 @@ def test_without_time_the_first_model_is_learned_and_the_others_are_not_warned_o
 def test_a_model_is_not_begun_if_a_quicker_one_took_longer_than_is_left(monkeypatch):
     learn = Record.learn
 
-    def slow(record, *given):
-        learn(record, *given)
+    def slow(record, *given, **how):
+        learn(record, *given, **how)
         record.seconds += 1000.0 * (record.member.name == "a")
 
     monkeypatch.setattr(Record, "learn", slow)

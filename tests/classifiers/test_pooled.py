@@ -28,7 +28,7 @@ from anbexact.classifiers.choosing.frequencies import PREDICTED_WORSE, Predicted
 from anbexact.classifiers.discrete import FitRows
 from anbexact.classifiers.pooling import learning
 from anbexact.classifiers.pooling import members as members_of_pools
-from anbexact.classifiers.pooling.learning import OUT_OF_TIME, Record, Rows, learn_members, make_folds
+from anbexact.classifiers.pooling.learning import OUT_OF_TIME, Record, Rows, Spared, learn_members, make_folds
 from anbexact.classifiers.pooling.members import Member, automatic_members, named_members
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
@@ -637,7 +637,8 @@ class TestFit:
         folds = make_folds(rows, frame_folds(columns, target, ones, 3))
         records = [Record(Member(*of)) for of in members]
         labels = list(target.coded[1])
-        folds = learn_members(records, rows.given, folds, labels, Deadline(), progress, sparing=sparing)
+        spared = Spared(members=sparing, folds=sparing)
+        folds = learn_members(records, rows.given, folds, labels, Deadline(), progress, spared)
         return records, folds
 
     @pytest.mark.parametrize("workers", [1, 2])

@@ -8,7 +8,7 @@ import pytest
 from strategies import random_problem
 
 from anbexact import NaiveBayesClassifier
-from anbexact.tables.folds import frame_folds, read_groups, split_groups, split_table
+from anbexact.tables.folds import equal_rows, frame_folds, read_groups, split_groups, split_table
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.labels import read_target
 from anbexact.tables.training import training_columns
@@ -97,3 +97,21 @@ def test_frames_are_split_by_groups():
         assert not set(groups[learned > 0]) & set(groups[held > 0])
     held = sum(held for _, held in folds)
     np.testing.assert_array_equal(held, np.where(y == "rare", 0, weights))
+
+
+@pytest.mark.parametrize("n_columns", [1, 3, 30])
+def test_equal_rows_are_numbered_in_the_order_of_their_values(n_columns):
+    """Missing cells come first; with thirty columns, joint states are more than 2⁶²."""
+    rng = np.random.default_rng(n_columns)
+    every = [None, *range(7)]
+    distinct = [[every[k] for k in rng.integers(0, len(every), n_columns)] for _ in range(9)]
+    picked = rng.integers(0, len(distinct), 60)
+    X = pd.DataFrame([distinct[k] for k in picked], columns=[f"x{j}" for j in range(n_columns)], dtype="Int64")
+    y, weights = rng.integers(0, 2, 60).astype(str), (rng.random(60) < 0.8).astype(float)
+    columns = read_columns(X)
+    counted, group, classes = equal_rows(columns, read_target(y, columns, weights), weights)
+    assert counted.tolist() == np.flatnonzero(weights).tolist()
+    rows = [tuple(-1 if cell is None else cell for cell in distinct[k]) for k in picked[counted]]
+    numbers = {row: number for number, row in enumerate(sorted(set(rows)))}
+    assert group.tolist() == [numbers[row] for row in rows]
+    assert classes.tolist() == [int(label) for label in y[counted]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, isnan
@@ -53,6 +52,30 @@ LITTLE, LITTLE_PER_ROW = 1.0, 0.002
 """Total and mean loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
 ROWS_TO_SUFFICE = 500
 """Number of held-out rows of the first fold from which on no other fold is needed if the first member suffices."""
+
+
+@dataclass(frozen=True)
+class Spared:
+    """What may be left out of a fit to save time.
+
+    Attributes
+    ----------
+    members : bool
+        Members that could hardly improve the pool: those that, learned from all rows, predict them as an earlier one
+        does; those that only extend members whose log loss is more than `FAR_BEHIND` times the least one; and those
+        after a member whose total loss on the held-out rows is below `LITTLE`, or whose mean loss is below
+        `LITTLE_PER_ROW`.
+    folds : bool
+        All folds but the first, if members may be left out, the mean loss of the first member that can be learned is
+        below `LITTLE_PER_ROW` in this fold, and the fold holds out `ROWS_TO_SUFFICE` rows or more.
+    precision : bool
+        The last steps of fits to all rows, which hardly change predictions and are left out in folds in any case
+        (:func:`~anbexact._runtime.approximate.predictions_only`).
+    """
+
+    members: bool = False
+    folds: bool = False
+    precision: bool = False
 
 
 @dataclass
@@ -138,7 +161,7 @@ class Record:
         It may end earlier if it is only ``to_predict``.
         """
         began = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught, _ended_early(to_predict):
+        with warnings.catch_warnings(record=True) as caught, predictions_only(to_predict):
             warnings.simplefilter("always")
             self.fitted = fits.fitted(self.member.estimator, seconds, like)
         self.caught += caught
@@ -248,14 +271,11 @@ def learn_members(
     labels: Sequence[Any],
     deadline: Deadline,
     progress: Progress | None,
-    *,
-    sparing: bool = False,
-    to_predict: bool = False,
+    spared: Spared,
 ) -> Sequence[Fold]:
     """Learn every member from all rows, and again in all folds; record what it predicts for the rows held out.
 
-    Returns the folds in which the members were learned: all of them, or the first if ``sparing`` and no other is
-    needed.
+    Returns the folds in which the members were learned: all of them, or the first if no other is needed.
 
     In the folds, cut points, structures and tables are learned anew, unless they would be the same. Equivalent sample
     sizes, limits on parents, strengths of smoothing and priors of refits are kept, as
@@ -277,25 +297,16 @@ def learn_members(
         The time by which everything must be learned.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
-    sparing : bool, default False
-        Whether members are left out that could hardly improve the pool: those that, learned from all rows, predict
-        them as an earlier one does; those that only extend members whose log loss is more than `FAR_BEHIND` times the
-        least one; and those after a member whose total loss on the held-out rows is below `LITTLE`, or whose
-        mean loss is below `LITTLE_PER_ROW`. If the mean loss of the first member that can be learned is below
-        `LITTLE_PER_ROW` on `ROWS_TO_SUFFICE` or more held-out rows of the first fold, the other folds are left out,
-        too.
-    to_predict : bool, default False
-        Whether the members only serve to predict, so that their fits to all rows may end as early as those in folds
-        do (:func:`~anbexact._runtime.approximate.predictions_only`).
+    spared : Spared
+        What may be left out.
     """
-    how = {"sparing": sparing, "to_predict": to_predict}
     if _on_workers(deadline):
-        _learn_on_workers(records, rows, folds, labels, progress, **how)
+        _learn_on_workers(records, rows, folds, labels, progress, spared)
     else:
-        _learn_in_turn(records, rows, folds, labels, deadline, progress, **how)
-    if sparing:
-        first = next((record for record in records if record.logs and not record.outcome), None)
-        if first is not None and _suffices_at_once(first, folds):
+        _learn_in_turn(records, rows, folds, labels, deadline, progress, spared)
+    if spared.members:
+        first = next((record for record in records if record.fitted is not None and not record.outcome), None)
+        if spared.folds and first is not None and first.logs and _suffices_at_once(first, folds):
             first.logs, folds = first.logs[:1], folds[:1]
             first.log_loss = _log_loss(first.logs, folds)
         _leave_out_needless(records, folds)
@@ -311,9 +322,7 @@ def _learn_in_turn(
     labels: Sequence[Any],
     deadline: Deadline,
     progress: Progress | None,
-    *,
-    sparing: bool,
-    to_predict: bool,
+    spared: Spared,
 ) -> None:
     """Do the work of :func:`learn_members`, one member after another."""
     fits = SharedFits(*rows)
@@ -323,14 +332,14 @@ def _learn_in_turn(
     for place, record in enumerate(records):
         for shared in (fits, *(fold.fits for fold in folds)):
             shared.keep(networks[place:])
-        if sparing and done and folds and _sufficient(done[-1], folds):
+        if spared.members and done and folds and _sufficient(done[-1], folds):
             break
         least = sum(other.seconds for other in records if other.member.name == record.member.slower_than)
         if done and (deadline.passed or deadline.left < least):
             record.outcome = OUT_OF_TIME
             continue
 
-        if sparing and record.is_behind(records[:place]):
+        if spared.members and record.is_behind(records[:place]):
             continue
 
         def tell(step: str, number: int, place: int = place, record: Record = record) -> None:
@@ -341,8 +350,8 @@ def _learn_in_turn(
         try:
             tell("all rows", 0)
             seconds, like = deadline.left or SHORTEST, record.like(records[:place])
-            record.learn(fits, seconds, like, to_predict=to_predict)
-            if sparing and folds and record.repeats(done, _to_compare(rows, folds), labels):
+            record.learn(fits, seconds, like, to_predict=spared.precision)
+            if spared.members and folds and record.repeats(done, _to_compare(rows, folds), labels):
                 continue
             for number, fold in enumerate(folds):
                 if deadline.left <= record.longest:
@@ -354,7 +363,7 @@ def _learn_in_turn(
                 if not in_time:
                     record.outcome = OUT_OF_TIME
                     break
-                if sparing and not done and number == 0 and _suffices_at_once(record, folds):
+                if spared.folds and not done and number == 0 and _suffices_at_once(record, folds):
                     folds = folds[:1]
                     break
         except (MemoryError, ValueError) as error:
@@ -451,16 +460,14 @@ def _learn_on_workers(
     folds: Sequence[Fold],
     labels: Sequence[Any],
     progress: Progress | None,
-    *,
-    sparing: bool,
-    to_predict: bool,
+    spared: Spared,
 ) -> None:
     """Do the work of :func:`learn_members` in jobs: groups of :func:`_groups` from all rows, then in each fold.
 
     Members that take over choices of others are learned after these, and so are those that extend others, if they do
     not show that these can be left out. They learn their networks again.
     """
-    waves = _waves(records, sparing=sparing)
+    waves = _waves(records, sparing=spared.members)
     n_jobs, done = sum(len(_groups(records, wave)) for wave in waves) * (len(folds) + 1), 0
     known: list[Record] = []
 
@@ -480,7 +487,7 @@ def _learn_on_workers(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             likes = [record.like(records[:place]) for place, record in enumerate(records)]
-            shared: Any = [record.member.estimator for record in records], likes, rows, to_predict
+            shared: Any = [record.member.estimator for record in records], likes, rows, spared.precision
             for record, result in results_of(_fitted_group, shared, jobs):
                 record.seconds += result.seconds
                 if isinstance(result.found, Exception):
@@ -489,7 +496,7 @@ def _learn_on_workers(
                     record.fitted = result.found
         for place in places:
             records[place].caught = caught  # which member gave a warning is not known
-        if sparing and folds:
+        if spared.members and folds:
             _leave_out_same(records, places, known, _to_compare(rows, folds), labels)
         learned = [[place for place in group if not records[place].outcome] for group in groups]
         jobs = [(group, k) for group in learned if group for k in range(len(folds))]
@@ -508,9 +515,9 @@ def _learn_on_workers(
                 records[place].log_loss = _log_loss(records[place].logs, folds)
 
     for wave in waves:
-        if sparing and folds and any(_sufficient(record, folds) for record in known):
+        if spared.members and folds and any(_sufficient(record, folds) for record in known):
             break
-        learn([place for place in wave if not (sparing and records[place].is_behind(records[:place]))], known)
+        learn([place for place in wave if not (spared.members and records[place].is_behind(records[:place]))], known)
         known += [records[place] for place in wave if not records[place].outcome]
 
 
@@ -572,13 +579,8 @@ def _fitted_group(
     """Return the members of a group, learned from all rows, with some choices of those that they are like."""
     estimators, likes, rows, to_predict = shared
     fits = SharedFits(*rows)
-    with _ended_early(to_predict):
+    with predictions_only(to_predict):
         return [_attempted(partial(fits.fitted, estimators[place], like=likes[place])) for place in job[0]]
-
-
-def _ended_early(to_predict: bool) -> AbstractContextManager[None]:
-    """Return a context in which fits may end early if they are only to predict."""
-    return predictions_only() if to_predict else nullcontext()
 
 
 def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> Floats:

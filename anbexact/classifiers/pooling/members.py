@@ -59,10 +59,11 @@ MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
 FEW_POINTS, POINTS, MORE_POINTS = 500, 1_000, 2_600
-ROWS_FOR_POINTS, FEW_ROWS_FOR_MORE_POINTS, ROWS_FOR_MORE_POINTS = 2_000, range(2_000, 4_000), 15_000
-"""Maximum numbers of its points: with few rows, usually, and either with a number of rows in this range or from the
-last number on. In between, more points hardly change the predictions, but a fit takes up to two thirds more time; and
-with few rows, more points predict no better."""
+"""Maximum numbers of its points: below `ROWS_FOR_POINTS` rows, where more of them predict no better; in general; and
+with a number of rows from there up to `ROWS_AGAIN_FOR_POINTS`, or from `ROWS_FOR_MORE_POINTS` on. In between, more of
+them hardly change the predictions, but a fit takes up to two thirds more time."""
+ROWS_FOR_POINTS, ROWS_AGAIN_FOR_POINTS, ROWS_FOR_MORE_POINTS = 2_000, 4_000, 15_000
+"""See `FEW_POINTS`."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +156,9 @@ def automatic_members(
 
 def _points(n_rows: int) -> int:
     """Return the maximum number of points of kernel logistic regression."""
-    if n_rows in FEW_ROWS_FOR_MORE_POINTS or n_rows >= ROWS_FOR_MORE_POINTS:
-        return MORE_POINTS
-    return POINTS if n_rows >= ROWS_FOR_POINTS else FEW_POINTS
+    if n_rows < ROWS_FOR_POINTS:
+        return FEW_POINTS
+    return POINTS if ROWS_AGAIN_FOR_POINTS <= n_rows < ROWS_FOR_MORE_POINTS else MORE_POINTS
 
 
 class _Kinds(NamedTuple):

@@ -46,15 +46,17 @@ ORDER = 1, 2, 0
 FOLDS, ROWS_TO_PREDICT = 3, 800
 """Maximum number of folds for this search, and number of distinct held-out rows that need no further fold."""
 LEAST_TO_LEARN, ROWS_TO_LEARN, ROWS_TO_COMPARE = 700, 1_000, 4_000
-"""Maximum numbers of distinct rows to learn from, for models of few points and of many, and of rows to predict, in
-each of these folds."""
+"""In each of these folds, the maximum number of distinct rows to learn from is that of the model's points, but no
+less than the first and no more than the second of these; the third is that of rows to predict. With 500 points and
+700 rows, the search on car, cmc and banknote takes a sixth to a quarter less time than with 1,000 rows, and the log
+loss changes by at most 0.0012."""
 ROWS_TO_GUIDE = 100
 """Number of distinct held-out rows of the first fold from which on the search is first completed in this fold."""
 ENOUGH = 1e-4
 """Relative decrease of the objective in a step at which a fit in the folds of the search ends: further steps would
 hardly change which setting is best."""
-HELD_AT_ONCE = 128
-"""Number of rows that are predicted together, from correlations of single precision."""
+HELD_AT_ONCE = 64
+"""Number of rows that are predicted together: their correlations with the points fit into the cache."""
 BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
@@ -161,8 +163,10 @@ class _Fold:
         if relevance not in self._logs:
             own = _with_relevances(self._distances, self._informations, self._for_relevance, relevance, deadline)
             points = self._left.codes
-            held: Any = log_correlations(self._held.codes, points, own, 1.0).astype(np.float32)
-            self._logs[relevance] = log_correlations(points, points, own, 1.0), held
+            self._logs[relevance] = (
+                log_correlations(points, points, own, 1.0),
+                log_correlations(self._held.codes, points, own, 1.0),
+            )
         between, to_held = self._logs[relevance]
         if (rate, relevance) not in self._bases:
             self._bases[rate, relevance] = _root(np.exp(rate * between))
@@ -174,11 +178,11 @@ class _Fold:
         found = _mode(basis, self._left, l2, deadline, start, ENOUGH).coefficients
         self._starts[rate, relevance] = found
         self._latest = basis @ found[:-1], found[-1:]
-        coefficients: Any = solve_triangular(basis, found[:-1], lower=True, trans="T").astype(np.float32)
-        odds = np.empty((self.n_held, coefficients.shape[1]))
-        for first in range(0, self.n_held, HELD_AT_ONCE):  # these fit into the cache
+        coefficients: Floats = solve_triangular(basis, found[:-1], lower=True, trans="T")
+        odds = np.empty((self.n_held, found.shape[1]))
+        for first in range(0, self.n_held, HELD_AT_ONCE):
             part = slice(first, first + HELD_AT_ONCE)
-            odds[part] = np.exp(np.float32(rate) * to_held[part]) @ coefficients
+            odds[part] = np.exp(rate * to_held[part]) @ coefficients
         logs = log_softmax(self._left.biases + found[-1] + odds, axis=1)
         return -np.asarray(np.einsum("tc,tc->t", self._held.weights, logs))
 

@@ -109,7 +109,8 @@ class Fit:
     gradient : float
         Largest absolute component of the gradient of ``penalised`` by the shifts, per unit of weight.
     converged : bool
-        Whether this is the maximum: the gradient vanishes, and the rows are not separated.
+        Whether this is the maximum: the gradient vanishes (to the precision of the fit, which is less in members of a
+        pool that only serve to predict), and the rows are not separated.
     separated : bool
         Whether the likelihood has no finite maximum, because it never stops rising along ``direction``.
     direction : (cells, classes) float64 or None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from anbexact.models.logit.potentials import Floats, Potentials
 from anbexact.tables.folds import Part
 
 FOLDS = 5
-"""Number of folds."""
+"""Number of folds into which the rows are divided."""
 ENOUGH = 500
 """Total weight of left-out rows from which on no further fold is left out."""
 MANY_ROWS = 10_000
@@ -48,8 +47,8 @@ class Strength:
     l2 : float
         The precision under which left-out rows are predicted best.
     tried : tuple of (float, float)
-        Precisions, each with the conditional log likelihood of left-out rows, summed over the folds; total in nats.
-        If not all folds were left out, the sum is multiplied by the ratio of all weight to theirs.
+        Precisions, each with the conditional log likelihood of left-out rows, summed over the folds that were left
+        out, and multiplied by the ratio of the weight of all folds to theirs; total in nats.
     generative : float
         The same log likelihood for the network before the refit.
     complete : bool
@@ -87,9 +86,10 @@ def choose_strength(
 ) -> tuple[Strength, Floats]:
     """Return the precision of the prior under which left-out rows are predicted best.
 
-    The rows are divided into 5 folds, or 3 from a total weight of 10,000 on. They are left out one after the other
-    until they have a total weight of `ENOUGH` or more. Precisions of 1000, 100, 10 and 1 are tried, then 0.1,
-    0.01 and 0.001 until one is worse than the one before; each fit starts where the last one ended. The choice is the
+    The rows are divided into 5 folds, or 3 from a total weight of 10,000 on. These are left out one after the
+    other: all of them if the rows are in groups or their targets are probabilities; otherwise, until rows of a
+    total weight of `ENOUGH` or more have been left out. Precisions of 1000, 100, 10 and 1 are tried, then 0.1, 0.01
+    and 0.001 until one is worse than the one before; each fit starts where the last one ended. The choice is the
     top of the parabola, in ln l2, through the best precision and its neighbours.
 
     Parameters
@@ -114,12 +114,12 @@ def choose_strength(
         precision tried.
     """
     n_folds = FOLDS if design.weights.sum() < MANY_ROWS else 3
-    total, scale = float(design.weights.sum()), 1.0
     parts = [part for part in design.parts(n_folds) if part.held.any() and part.left.any()]
-    most = ceil(ENOUGH * n_folds / total) if total > ENOUGH else n_folds
-    if most < len(parts):
-        parts = parts[:most]
-        scale = total / sum(float(part.held.sum()) for part in parts)
+    scale = 1.0
+    held_out = np.cumsum([part.held.sum() for part in parts])
+    enough = int(np.searchsorted(held_out, ENOUGH)) + 1
+    if enough < len(parts) and design.folding is None:
+        parts, scale = parts[:enough], float(design.weights.sum() / held_out[enough - 1])
     folds = [_Fold(design, part, centre) for part in parts]
     generative = scale * sum(fold.held_out() for fold in folds)
     tried: dict[float, float] = {}

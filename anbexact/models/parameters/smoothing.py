@@ -101,9 +101,10 @@ def class_family(table: DiscreteTable, name: Hashable, parents: Sequence[Hashabl
         state, cells, given = class_cells(table.codes, places, arities, class_codes, n_classes, table.weights)
     else:
         state, cells = _class_weights(table, others, class_codes)
-        shorter, of_shorter = _class_weights(table, others[:-1], class_codes)
-        given = np.empty(cells.shape)
-        given[state] = of_shorter[shorter]
+        given = np.ones(cells.shape)
+        if name != class_name:
+            shorter, of_shorter = _class_weights(table, others[:-1], class_codes)
+            given[state] = of_shorter[shorter]
     arity, size = vocabulary.arity(name), math.prod(shape) * n_classes
     if name == class_name:
         return Family(state, cells, np.ones(cells.shape), size, arity, conditional=False)

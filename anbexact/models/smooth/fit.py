@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from anbexact._kernels.smooth import UNFINISHED, climb, project, score_variance
+from anbexact._kernels.smooth import CONVERGED, UNFINISHED, climb, project, score_variance
 from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells
 from anbexact._runtime.approximate import sufficient
 from anbexact._runtime.cached import cached_property
@@ -247,13 +247,14 @@ def smooth_fit(
             break
     weight = max(float(problem.weights.sum()), 1e-300)
     steepest = float(np.abs(modes.by_shifts(ascent)).max(initial=0.0))
+    ended = precision > PRECISION and status == CONVERGED
     rounding = np.finfo(float).eps * float(np.abs(values / modes.scale[:, None]).sum(axis=0).max())
     fit = Fit(
         shift=np.ascontiguousarray(modes.shifts(values)[:, :s]),
         log_likelihood=log_likelihood,
         penalised=penalised,
         gradient=steepest / weight,
-        converged=not message and bool(precision > PRECISION or steepest <= STATIONARY * weight + rounding),
+        converged=not message and bool(ended or steepest <= STATIONARY * weight + rounding),
         separated=False,
         direction=None,
         iterations=iterations,

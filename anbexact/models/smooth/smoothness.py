@@ -59,7 +59,7 @@ Their fits take five to ten times as long as fits with penalties on curvatures.
 CENTRE, MORE = 0.25, (0.5, 0.75)
 """Shares of the log odds of naive Bayes to which shapes are shrunk: where tuning starts, and further ones to try."""
 LITTLE_LEFT = 0.001
-"""Log loss of left-out rows, in nats per row, at which no other factor or share is tried."""
+"""Log loss of left-out rows, in nats per row, at which no other factor, share or strength of slopes is tried."""
 SLOPES = (0.3, 0.1, 0.03, 0.01)
 """Strengths of slopes that are tried without penalties on curvatures if there are few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
@@ -430,7 +430,7 @@ def tuned(
     error of the difference. With few rows and quick fits (see `LITTLE_WORK`), penalties on slopes alone replace
     penalties on slopes and curvatures under the same condition. With many rows and slow fits (see `MOST_WORK`), the
     strengths stay as they are and the centre is 0. Once left-out rows are predicted with a log loss of at most
-    `LITTLE_LEFT`, nothing else is tried.
+    `LITTLE_LEFT`, no further factor, share or penalty is tried.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class _Sorted(NamedTuple):
 
 
 _SORTED: WeakKeyDictionary[DiscreteTable, _Sorted] = WeakKeyDictionary()
-"""The sorted rows of tables that are still in use."""
+"""The sorted rows of tables that are still in use; the order of features depends on the table alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class SetScoreProblem:
         """The rows sorted, their prefixes ranked, and the cell values tabulated."""
         rows = _SORTED.get(self.table)
         if rows is None:
-            rows = _sorted_rows(self.table, self.features)
+            rows = _sorted_rows(self.table)
             if rows.codes.size <= MOST_SORTED_KEPT:
                 _SORTED[self.table] = rows
         slots = np.zeros(len(rows.weights), dtype=np.int32)
@@ -138,9 +138,9 @@ class SetScoreProblem:
         return self.constants[places]
 
 
-def _sorted_rows(table: DiscreteTable, features: Sequence[Hashable]) -> _Sorted:
-    """Return the rows of a table sorted by class and features."""
-    common = table.vocabulary.common_parents
+def _sorted_rows(table: DiscreteTable) -> _Sorted:
+    """Return the rows of a table sorted by class and features, these in the order of :func:`entropy_order`."""
+    common, features = table.vocabulary.common_parents, entropy_order(table, table.vocabulary.features)
     class_codes = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
     codes = np.stack([table.column(name) for name in features])
     order = np.lexsort((*codes[::-1], class_codes))

@@ -19,7 +19,7 @@ import anbexact.models.logit.fit as fitting
 import anbexact.models.logit.prior_precision as strengths
 import anbexact.models.logit.refit as refitting
 import anbexact.tables.folds as folding
-from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_monks
@@ -515,6 +515,18 @@ class TestStrength:
             assert value == pytest.approx(expected, rel=1e-5), l2
         self.check_choice(chosen)
         assert model.refitted.l2 == chosen.l2
+
+    def test_all_folds_are_left_out_where_rows_are_in_groups(self, monkeypatch):
+        problem = random_problem(4, 3, n_rows=60, max_arity=2, n_classes=3)
+        X, y = problem.frame()
+        groups, tried = np.arange(60) % 7, []
+        for enough in (1_000, 10):
+            monkeypatch.setattr(strengths, "ENOUGH", enough)
+            for of in (groups, None):
+                model = RefittedClassifier(NaiveBayesClassifier(ess=1.0), l2="auto").fit(X, y, groups=of)
+                tried.append(model.logit_.refitted.strength.tried)
+        assert tried[0] == tried[2]
+        assert tried[1] != tried[3]
 
     def check_choice(self, chosen):
         """Strongest first, four at least, until one is worse than the one before; then the top of the parabola."""

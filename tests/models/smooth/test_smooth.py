@@ -586,7 +586,7 @@ class TestShapesWithoutCurvature:
                 return np.full(4, -loss)
 
         monkeypatch.setattr("anbexact.models.smooth.smoothness.SmoothFolds", Folds)
-        given = Smoothness({"slope": 1.0, "interaction": 1.0}, "auto", 3, complete=True)
+        given = Smoothness({"slope": 1.0, "curvature": 1.0, "interaction": 1.0}, "auto", 3, complete=True)
         problem = made(1)
         found = tuned(problem, given, np.zeros((problem.n_cells, 3)))
         assert [factor for factor, share in tried if share == 0.25][: len(factors)] == factors

@@ -4,6 +4,7 @@ import io
 import signal
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count, pairwise
 
 import numpy as np
@@ -240,6 +241,19 @@ class TestLargeEquivalentSampleSize:
             assert learn_anb(table, BDeu(ess)).certificate.optimal
 
 
+@pytest.mark.parametrize(("most", "times"), [(0, 2), (10**6, 1)])
+def test_rows_are_sorted_once_for_all_sample_sizes_unless_there_are_many(most, times, monkeypatch):
+    sorted_rows, calls = set_scores._sorted_rows, []
+    monkeypatch.setattr(set_scores, "MOST_SORTED_KEPT", most)
+    monkeypatch.setattr(set_scores, "_sorted_rows", lambda table: calls.append(table) or sorted_rows(table))
+    given = random_problem(3, 5, n_rows=80, weights="real").table
+    table = replace(given)
+    found = [learn_anb(table, BDeu(ess), n_jobs=1) for ess in (1.0, 30.0)]
+    assert len(calls) == times
+    alone = [learn_anb(replace(given), BDeu(ess), n_jobs=1) for ess in (1.0, 30.0)]
+    assert [(one.parents, one.score) for one in found] == [(one.parents, one.score) for one in alone]
+
+
 class TestTies:
     """Ties are broken as the docstring of learn_anb says."""
 
@@ -276,11 +290,15 @@ class TestTies:
         ]
         expected = min(fitting, key=lambda own: (len(places[own]), places[own]), default=-1)
         limits = ParentLimits(np.full(4, allowed), np.full(4, required & others), most, False)
-        in_order, any_optimum = np.argsort(position), np.zeros(16)
+        # The score of all four exceeds that of the others by the threshold, and 1 is the tolerance.
+        in_order, optimum = np.argsort(position), np.random.default_rng(0).normal(size=16)
+        optimum[15] = optimum[others] + threshold + 1
         by_size = [
-            first_parent_sets(scores, any_optimum, 15, size, -float(threshold), limits, in_order)[child]
-            for size in range(5)
+            int(first_parent_sets(scores, optimum, 15, size, 1.0, limits, in_order)[child]) for size in range(5)
         ]
+        below = [optimum[others] - optimum[others & ~(1 << b)] - 1.0 <= 0 for b in range(4)]
+        alone = [0 if below[b] and b != child and not required & others else -1 for b in range(4)]
+        assert first_parent_sets(scores, optimum, others, 0, 1.0, limits, in_order).tolist() == alone
         assert next((own for own in by_size if own >= 0), -1) == expected
         assert all(len(places[own]) == size for size, own in enumerate(by_size) if own >= 0)
 
