@@ -87,10 +87,10 @@ def choose_strength(
     """Return the precision of the prior under which left-out rows are predicted best.
 
     The rows are divided into 5 folds, or 3 from a total weight of 10,000 on. These are left out one after the
-    other: all of them if the rows are in groups or their targets are probabilities; otherwise, until rows of a
-    total weight of `ENOUGH` or more have been left out. Precisions of 1000, 100, 10 and 1 are tried, then 0.1, 0.01
-    and 0.001 until one is worse than the one before; each fit starts where the last one ended. The choice is the
-    top of the parabola, in ln l2, through the best precision and its neighbours.
+    other: all of them if the rows are in groups; otherwise, until rows of a total weight of `ENOUGH` or more have
+    been left out. Precisions of 1000, 100, 10 and 1 are tried, then 0.1, 0.01 and 0.001 until one is worse than the
+    one before; each fit starts where the last one ended. The choice is the top of the parabola, in ln l2, through
+    the best precision and its neighbours.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ def choose_strength(
     scale = 1.0
     held_out = np.cumsum([part.held.sum() for part in parts])
     enough = int(np.searchsorted(held_out, ENOUGH)) + 1
-    if enough < len(parts) and design.folding is None:
+    grouped = design.folding is not None and design.folding.groups is not None
+    if enough < len(parts) and not grouped:
         parts, scale = parts[:enough], float(design.weights.sum() / held_out[enough - 1])
     folds = [_Fold(design, part, centre) for part in parts]
     generative = scale * sum(fold.held_out() for fold in folds)
