@@ -58,8 +58,9 @@ ROWS_FOR_KERNEL = 20
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
-FEW_POINTS, POINTS, MORE_POINTS = 500, 1_000, 2_600
-"""Maximum numbers of its points: below `ROWS_FOR_POINTS` rows, where more of them predict no better; in general; and
+FEW_POINTS, POINTS, MORE_POINTS = 400, 1_000, 2_600
+"""Maximum numbers of its points: below `ROWS_FOR_POINTS` rows if no column is cut, where more of them predict no better;
+in general; and
 with a number of rows from there up to `ROWS_AGAIN_FOR_POINTS`, or from `ROWS_FOR_MORE_POINTS` on. In between, more of
 them hardly change the predictions, but a fit takes up to two thirds more time."""
 ROWS_FOR_POINTS, ROWS_AGAIN_FOR_POINTS, ROWS_FOR_MORE_POINTS = 2_000, 4_000, 15_000
@@ -139,7 +140,7 @@ def automatic_members(
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=kernel,
-        points=_points(n_rows),
+        points=_points(n_rows, cut=cut),
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not readable,
         trees=n_rows >= ROWS_FOR_TREES,
         trees_of_intervals=n_rows >= ROWS_FOR_TREES_OF_INTERVALS and n_features <= FEW_FEATURES,
@@ -154,10 +155,10 @@ def automatic_members(
     return _of_states({**given, "discretizer": rule}, kinds)
 
 
-def _points(n_rows: int) -> int:
+def _points(n_rows: int, *, cut: bool) -> int:
     """Return the maximum number of points of kernel logistic regression."""
     if n_rows < ROWS_FOR_POINTS:
-        return FEW_POINTS
+        return POINTS if cut else FEW_POINTS
     return POINTS if ROWS_AGAIN_FOR_POINTS <= n_rows < ROWS_FOR_MORE_POINTS else MORE_POINTS
 
 

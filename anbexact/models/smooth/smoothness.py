@@ -58,8 +58,6 @@ Their fits take five to ten times as long as fits with penalties on curvatures.
 """
 CENTRE, MORE = 0.25, (0.5, 0.75)
 """Shares of the log odds of naive Bayes to which shapes are shrunk: where tuning starts, and further ones to try."""
-LITTLE_LEFT = 0.001
-"""Log loss of left-out rows, in nats per row, at which no other factor, share or strength of slopes is tried."""
 SLOPES = (0.3, 0.1, 0.03, 0.01)
 """Strengths of slopes that are tried without penalties on curvatures if there are few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
@@ -429,8 +427,7 @@ def tuned(
     share `CENTRE`. Then another share replaces this one if it predicts left-out rows better by more than a standard
     error of the difference. With few rows and quick fits (see `LITTLE_WORK`), penalties on slopes alone replace
     penalties on slopes and curvatures under the same condition. With many rows and slow fits (see `MOST_WORK`), the
-    strengths stay as they are and the centre is 0. Once left-out rows are predicted with a log loss of at most
-    `LITTLE_LEFT`, no further factor, share or penalty is tried.
+    strengths stay as they are and the centre is 0.
 
     Parameters
     ----------
@@ -455,11 +452,11 @@ def tuned(
             return replace(chosen, complete=False)
         lowest = min(lowest, tried.value)
         best = tried if best is None or tried.value > best.value else best
-        if best.suffices or (place > 1 and tried.value == lowest):
-            break  # in the second case, the likelihood falls towards weaker strengths
+        if place > 1 and tried.value == lowest:
+            break  # the likelihood falls towards weaker strengths
     assert best is not None
-    best = best if best.suffices else _with_best_centre(folds, best, deadline)
-    if is_quick(problem) and "curvature" in chosen.strengths and not best.suffices:
+    best = _with_best_centre(folds, best, deadline)
+    if is_quick(problem) and "curvature" in chosen.strengths:
         rough = _without_curvature(folds, best, deadline)
         if rough.surpasses(best):
             best = _with_best_centre(folds, rough, deadline) if rough.tuning.centre == CENTRE else rough
@@ -492,11 +489,6 @@ class Tried:
         self.logs = folds.logs(tuning.strengths(chosen), deadline, tuning.centre)
         self._weights = folds.weights
         self.value = float(self._weights @ self.logs)
-
-    @property
-    def suffices(self) -> bool:
-        """Whether left-out rows are predicted so well that another tuning could hardly gain anything."""
-        return -self.value <= LITTLE_LEFT * float(self._weights.sum())
 
     def surpasses(self, other: Tried) -> bool:
         """Return whether left-out rows are predicted better by more than a standard error of the difference."""

@@ -566,33 +566,6 @@ class TestShapesWithoutCurvature:
         assert found.strengths["interaction"] in (0.2, 0.6, 2.0, 6.0)
         assert found.strengths["slope"] == 0.3 if chosen else found.strengths["curvature"] != 0.0
 
-    @pytest.mark.parametrize(("loss", "factors"), [(0.0009, [3.0]), (0.0011, [3.0, 1.0, 0.3])])
-    def test_nothing_else_is_tried_where_left_out_rows_are_predicted_almost_without_errors(
-        self, loss, factors, monkeypatch
-    ):
-        tried = []
-
-        class Folds:
-            weights = np.full(4, 2.0)
-
-            def __init__(self, *given, few):
-                pass
-
-            def __len__(self):
-                return 3
-
-            def logs(self, strengths, deadline, share):
-                tried.append((strengths["interaction"], share))
-                return np.full(4, -loss)
-
-        monkeypatch.setattr("anbexact.models.smooth.smoothness.SmoothFolds", Folds)
-        given = Smoothness({"slope": 1.0, "curvature": 1.0, "interaction": 1.0}, "auto", 3, complete=True)
-        problem = made(1)
-        found = tuned(problem, given, np.zeros((problem.n_cells, 3)))
-        assert [factor for factor, share in tried if share == 0.25][: len(factors)] == factors
-        assert (len(tried) == 1) == (loss < 0.001)
-        assert found.centre == 0.25
-
 
 class TestCentre:
     @pytest.mark.parametrize("weights", ["real", "whole"])
