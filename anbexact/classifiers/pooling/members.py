@@ -59,10 +59,9 @@ MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
 FEW_POINTS, POINTS, MORE_POINTS = 400, 1_000, 2_600
-"""Maximum numbers of its points: below `ROWS_FOR_POINTS` rows if no column is cut, where more of them predict no better;
-in general; and
-with a number of rows from there up to `ROWS_AGAIN_FOR_POINTS`, or from `ROWS_FOR_MORE_POINTS` on. In between, more of
-them hardly change the predictions, but a fit takes up to two thirds more time."""
+"""Maximum numbers of its points: below `ROWS_FOR_POINTS` rows if no column is cut, where more of them predict no
+better; in general; and with a number of rows from there up to `ROWS_AGAIN_FOR_POINTS`, or from `ROWS_FOR_MORE_POINTS`
+on. In between, more of them hardly change the predictions, but a fit takes up to two thirds more time."""
 ROWS_FOR_POINTS, ROWS_AGAIN_FOR_POINTS, ROWS_FOR_MORE_POINTS = 2_000, 4_000, 15_000
 """See `FEW_POINTS`."""
 
