@@ -272,7 +272,7 @@ def first_parent_sets(scores, optimum, members, size, tolerance, limits, order):
     Returns
     -------
     (n,) int64
-        Masks, the first by the tie rule; -1 for a bit that is no member or has no such parent set.
+        Masks, the first by the tie rule; -1 for a bit that is not a member, or that has no such parent set.
     """
     found = np.full(len(order), -1, dtype=np.int64)
     for b in range(len(order)):

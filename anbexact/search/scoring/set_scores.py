@@ -36,7 +36,6 @@ SETS_TIMES_ROWS = 27
 LEAST_SETS = 8
 """Binary logarithm of the minimum number of sets in a task: smaller tasks cost more to distribute than to do."""
 
-
 MOST_SORTED_KEPT = 1_000_000
 """Maximum number of cells of a table whose sorted rows are kept for scores with other equivalent sample sizes."""
 

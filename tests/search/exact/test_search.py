@@ -291,7 +291,7 @@ class TestTies:
         expected = min(fitting, key=lambda own: (len(places[own]), places[own]), default=-1)
         limits = ParentLimits(np.full(4, allowed), np.full(4, required & others), most, False)
         # The score of all four exceeds that of the others by the threshold, and 1 is the tolerance.
-        in_order, optimum = np.argsort(position), np.random.default_rng(0).normal(size=16)
+        in_order, optimum = np.argsort(position), np.random.default_rng(0).integers(-3, 4, 16).astype(float)
         optimum[15] = optimum[others] + threshold + 1
         by_size = [
             int(first_parent_sets(scores, optimum, 15, size, 1.0, limits, in_order)[child]) for size in range(5)
