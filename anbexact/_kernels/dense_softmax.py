@@ -135,3 +135,89 @@ def dense_pass(
                     gradient[j, k] += sums[j, k]
                     sums[j, k] = 0
     return value
+
+
+@kernel
+def newton_step(
+    columns, lengths, weights, totals, contrasts, probability, l2, gradient, loose, negligible, uneven, most
+):
+    """Return a step by conjugate gradients, transposed, and the number of products with the Hessian that it took.
+
+    The objective is minus the penalised conditional log likelihood per unit of weight, with precision ``l2`` of the
+    vectors and the constant of :func:`dense_pass`. The step begins at 0 and ends
+
+    - where the residual is at most ``loose`` times the gradient;
+    - where a product promises to lower the objective by no more than ``negligible``, and by no more than ``uneven``
+      times what products so far did on average;
+    - after ``most`` products, or where rounding makes the Hessian indefinite.
+
+    Parameters
+    ----------
+    columns, lengths, weights, totals, contrasts, probability
+        As for :func:`dense_pass`.
+    l2, loose, negligible, uneven : float
+    gradient : (columns + 1, contrasts) float64
+        Of the objective; that of the constant comes last.
+    most : int
+    """
+    n_columns, n_contrasts, n_classes = columns.shape[1], gradient.shape[1], len(contrasts)
+    step = np.zeros((n_contrasts, n_columns + 1))
+    residual, product = np.empty(step.shape), np.empty(step.shape)
+    vectors, constant = np.empty((n_contrasts, n_columns), columns.dtype), np.empty(n_classes)
+    by_vectors, by_constant = np.empty((n_contrasts, n_columns)), np.empty(n_classes)
+    weight, size, promised, products = totals.sum(), 0.0, 0.0, 0
+    for j in range(n_contrasts):
+        for k in range(n_columns + 1):
+            residual[j, k] = -gradient[k, j]
+            size += gradient[k, j] ** 2
+    direction, least = residual.copy(), loose**2 * size
+    while size > least and products < most:
+        for j in range(n_contrasts):
+            for k in range(n_columns):
+                vectors[j, k] = direction[j, k]
+        for c in range(n_classes):
+            constant[c] = 0.0
+            for j in range(n_contrasts):
+                constant[c] += contrasts[c, j] * direction[j, n_columns]
+        by_vectors[:], by_constant[:] = 0.0, 0.0
+        dense_pass(
+            columns,
+            lengths,
+            weights,
+            totals,
+            contrasts,
+            vectors,
+            constant,
+            probability,
+            True,
+            by_vectors,
+            by_constant,
+        )
+        products += 1
+        curvature = 0.0
+        for j in range(n_contrasts):
+            for k in range(n_columns):
+                product[j, k] = (l2 * direction[j, k] + by_vectors[j, k]) / weight
+                curvature += direction[j, k] * product[j, k]
+            of_constant = l2 * direction[j, n_columns]
+            for c in range(n_classes):
+                of_constant += contrasts[c, j] * by_constant[c]
+            product[j, n_columns] = of_constant / weight
+            curvature += direction[j, n_columns] * product[j, n_columns]
+        if not curvature > 0.0:
+            break
+        length, before = size / curvature, size
+        gain = length * size / 2
+        promised += gain
+        size = 0.0
+        for j in range(n_contrasts):
+            for k in range(n_columns + 1):
+                step[j, k] += length * direction[j, k]
+                residual[j, k] -= length * product[j, k]
+                size += residual[j, k] ** 2
+        if gain <= negligible and products * gain <= uneven * promised:
+            break
+        for j in range(n_contrasts):
+            for k in range(n_columns + 1):
+                direction[j, k] = residual[j, k] + size / before * direction[j, k]
+    return step, products

@@ -235,6 +235,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     """What is recommended if held-out rows are predicted worse than by the frequencies of the classes."""
 
     @all_or_nothing
+    @frames_read_once()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, soft: Any = None, groups: Any = None) -> Self:
         """Learn the members from all rows, and again in folds for their weights.
 
@@ -301,7 +302,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
             given = given._replace(soft=targets[:, order])
             rows = Rows(given._replace(soft=folded[:, order]), codes, folded)
         records = [Record(member) for member in members]
-        with abandonable(), heard_once(), frames_read_once(), refused_without_memory("fitting the pool"):
+        with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(unbalanced)
             folds: Sequence[Fold] = make_folds(rows, parts)
             automatic = isinstance(self.members, str)

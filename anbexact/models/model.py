@@ -361,12 +361,16 @@ class JointModel(ByFields, Model):
     def class_posterior(self) -> ClassPosterior:
         """The evaluator of the joint and posterior probabilities of the class."""
 
+    def evaluator(self, codes: CodeArray) -> ClassPosterior:
+        """Return the evaluator of these probabilities for some rows, shape (features, rows)."""
+        return self.class_posterior
+
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return ln P(c, observed cells), shape (rows, classes); see :meth:`Model.log_joint`.
 
         Without a class, it is ln P(observed cells), shape (rows, 1).
         """
-        return self.class_posterior.log_joint(codes, n_jobs)
+        return self.evaluator(codes).log_joint(codes, n_jobs)
 
     def log_support(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return ln P(c, observed cells), shape (rows, classes); see :meth:`Model.log_support`."""
@@ -375,12 +379,12 @@ class JointModel(ByFields, Model):
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return ln P(c | observed cells), shape (rows, classes); see :meth:`Model.log_posterior`."""
         check_class(self.vocabulary, "posterior of a class")
-        return self.class_posterior.log_posterior(codes, n_jobs)
+        return self.evaluator(codes).log_posterior(codes, n_jobs)
 
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return P(c | observed cells), shape (rows, classes); see :meth:`Model.posterior`."""
         check_class(self.vocabulary, "posterior of a class")
-        return self.class_posterior.posterior(codes, n_jobs)
+        return self.evaluator(codes).posterior(codes, n_jobs)
 
     def prepare(self) -> None:
         """Compute the evaluator of the class posterior."""

@@ -36,6 +36,7 @@ from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, fit_weights
 from anbexact.models.smooth import refit as smooth_refits
 from anbexact.models.smooth.smoothness import Tuning
 from anbexact.tables.folds import frame_folds
+from anbexact.tables.frames import reading
 from anbexact.tables.frames.reading import read_columns
 from anbexact.tables.labels import read_target
 
@@ -682,11 +683,16 @@ class TestFit:
     ):
         records, folds = self.cross_fitted_with_folds()
         in_first = learning._log_loss(records[0].logs[:1], folds[:1])
+        made: list[learning.Fold] = []
+        usual = learning.Fold
+        monkeypatch.setattr(learning, "Fold", lambda *of: made.append(usual(*of)) or made[-1])
         monkeypatch.setattr(learning, "LITTLE_PER_ROW", share * in_first)
         monkeypatch.setattr(learning, "ROWS_TO_SUFFICE", rows)
         with parallel_config("threading", n_jobs=workers):
             records, used = self.cross_fitted_with_folds(sparing=True)
         assert len(used) == len(records[0].logs) == n_folds
+        if workers == 1:  # no rows are taken in vain
+            assert not any("held_out" in vars(fold) for fold in made[n_folds:])
         if n_folds == 1:
             assert [record.outcome for record in records] == ["", "not needed"]
             assert records[0].log_loss == pytest.approx(in_first)
@@ -802,6 +808,13 @@ class TestFit:
         assert outcome("twin of far") == "twin of far is far behind"
         assert outcome("far", "further") == outcome("denser") == "far and further are far behind"
         assert outcome("far", "denser") == "far and further are far behind"
+
+    def test_the_frame_is_read_once_for_all_members(self, monkeypatch):
+        X, y = frames()
+        reads, usual = [], reading.read_pandas
+        monkeypatch.setattr(reading, "read_pandas", lambda *of: reads.append(len(of[0])) or usual(*of))
+        PooledClassifier(TWO, ridge=inf).fit(X, y)
+        assert reads.count(len(X)) == X.shape[1] + 1  # and the classes
 
     def test_members_are_compared_on_all_rows_that_are_held_out(self):
         _, folds = self.cross_fitted_with_folds(members=TWO)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, isnan
@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from anbexact._runtime.approximate import predictions_only
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import SHORTEST, Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
@@ -97,8 +98,8 @@ class Record:
         The warnings of this fit.
     copies : int
         Number of members that it stands for: itself, and those left out because they predict all rows alike.
-    own_logs : (rows, classes) float64
-        ln P(class | row) of the same rows, after the fit to all rows, if the member is compared with others.
+    own_logs : (rows, classes) float64 or None
+        ln P(class | row) of the same rows, after the fit to all rows, once the member was compared with others.
     logs : list of (rows, classes) float64
         ln P(class | row) of the held-out rows of every fold.
     longest : float
@@ -114,20 +115,25 @@ class Record:
     fitted: DiscreteClassifier | None = None
     caught: list[warnings.WarningMessage] = field(default_factory=list)
     copies: int = 1
-    own_logs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    own_logs: Floats | None = None
     logs: list[Floats] = field(default_factory=list)
     longest: float = 0.0
     constant: Floats | None = None
 
     def repeats(self, others: Sequence[Record], frames: Sequence[Any], labels: Sequence[Any]) -> bool:
         """Record and return whether it, learned from all rows, predicts those of frames as one of the others does."""
-        assert self.fitted is not None
-        self.own_logs = np.concatenate([finite_logs(log_posteriors(self.fitted, X, labels)) for X in frames])
         for other in others:
-            if np.sqrt(np.mean((self.own_logs - other.own_logs) ** 2)) < ALIKE:
+            if np.sqrt(np.mean((self._logs_of(frames, labels) - other._logs_of(frames, labels)) ** 2)) < ALIKE:
                 self.outcome = SAME.format(other.member.name)
                 return True
         return False
+
+    def _logs_of(self, frames: Sequence[Any], labels: Sequence[Any]) -> Floats:
+        """Return ``own_logs``, computed once: the frames and labels are always the same."""
+        if self.own_logs is None:
+            assert self.fitted is not None
+            self.own_logs = np.concatenate([finite_logs(log_posteriors(self.fitted, X, labels)) for X in frames])
+        return self.own_logs
 
     def is_behind(self, others: Sequence[Record]) -> bool:
         """Record and return whether all members that this one extends are far behind the best.
@@ -231,11 +237,43 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows to learn from, the fits to them that the members share, and rows that are held out."""
+    """Rows to learn from, and rows that are held out; both are taken from all rows when they are first needed.
 
-    learned: Rows
-    held_out: Rows
-    fits: SharedFits
+    Attributes
+    ----------
+    rows : Rows
+        All rows.
+    parts : pair of (rows,) float64
+        The weights of all rows as those to learn from, and as those held out.
+    """
+
+    rows: Rows
+    parts: tuple[Weights, Weights]
+
+    @cached_property
+    def learned(self) -> Rows:
+        """The rows to learn from."""
+        return self.rows.chosen(self.parts[0])
+
+    @cached_property
+    def held_out(self) -> Rows:
+        """The rows that are held out."""
+        return self.rows.chosen(self.parts[1])
+
+    @cached_property
+    def fits(self) -> SharedFits:
+        """The fits to the rows to learn from, which the members share."""
+        return SharedFits(*self.learned.given)
+
+    @property
+    def n_held_out(self) -> int:
+        """Number of rows that are held out."""
+        return int(np.count_nonzero(self.parts[1] > 0))
+
+    def keep(self, keys: Collection[str]) -> None:
+        """Do what :meth:`.SharedFits.keep` does, if there were fits."""
+        if "fits" in vars(self):
+            self.fits.keep(keys)
 
 
 def known_labels(target: Column, weights: Weights, estimators: Sequence[DiscreteClassifier]) -> list[Any]:
@@ -250,8 +288,7 @@ def known_labels(target: Column, weights: Weights, estimators: Sequence[Discrete
 
 def make_folds(rows: Rows, parts: Sequence[tuple[Weights, Weights]]) -> list[Fold]:
     """Return folds of rows; ``parts`` are the weights of both sides."""
-    chosen = [(rows.chosen(learned), rows.chosen(held)) for learned, held in parts]
-    return [Fold(learned, held, SharedFits(*learned.given)) for learned, held in chosen]
+    return [Fold(rows, part) for part in parts]
 
 
 def of_frequencies(rows: Rows, folds: Sequence[Fold], n_classes: int) -> Record:
@@ -330,8 +367,9 @@ def _learn_in_turn(
     networks = [network_key(record.member.estimator) for record in records]
     done: list[Record] = []
     for place, record in enumerate(records):
-        for shared in (fits, *(fold.fits for fold in folds)):
-            shared.keep(networks[place:])
+        fits.keep(networks[place:])
+        for fold in folds:
+            fold.keep(networks[place:])
         if spared.members and done and folds and _sufficient(done[-1], folds):
             break
         least = sum(other.seconds for other in records if other.member.name == record.member.slower_than)
@@ -359,7 +397,7 @@ def _learn_in_turn(
                     break
                 tell(f"fold {number + 1} of {len(folds)}", number + 1)
                 in_time = record.learn_again(fold, labels, deadline.left)
-                fold.fits.keep(networks[place + 1 :])
+                fold.keep(networks[place + 1 :])
                 if not in_time:
                     record.outcome = OUT_OF_TIME
                     break
@@ -402,14 +440,14 @@ def _sufficient(record: Record, folds: Sequence[Fold]) -> bool:
 
 def _suffices_at_once(record: Record, folds: Sequence[Fold]) -> bool:
     """Whether a member's loss on many held-out rows of the first fold is so small that nothing else is needed."""
-    if len(folds[0].held_out.codes) < ROWS_TO_SUFFICE:
+    if folds[0].n_held_out < ROWS_TO_SUFFICE:
         return False
     return _log_loss(record.logs[:1], folds[:1]) < LITTLE_PER_ROW
 
 
 def _to_compare(rows: FitRows, folds: Sequence[Fold]) -> list[Any]:
     """Return the rows that are held out in some fold, in as few frames as possible."""
-    if sum(len(fold.held_out.codes) for fold in folds) == len(rows.weights):
+    if sum(fold.n_held_out for fold in folds) == len(rows.weights):
         return [rows.X]
     return [fold.held_out.given.X for fold in folds]
 

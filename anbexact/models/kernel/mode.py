@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 
-from anbexact._kernels.dense_softmax import dense_pass
+from anbexact._kernels.dense_softmax import dense_pass, newton_step
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 
@@ -37,6 +37,11 @@ CACHED, AT_ONCE = 1 << 22, 1 << 25
 MOST_CLASSES = {8: 20, 4: 16}
 """By the number of bytes of an entry of the basis, the number of classes up to which a compiled kernel passes over
 it, which is faster than products of matrices then."""
+
+
+QUICK = 1_000_000
+"""Number of multiplications of a pass up to which all conjugate gradients of a step are one call of a kernel, within
+which the clock is not looked at; without that, the calls take longer than the passes."""
 
 
 class Point(NamedTuple):
@@ -88,6 +93,7 @@ class Objective:
         self._contrasts = _contrasts(self.n_classes)
         self._compiled = self.n_classes <= MOST_CLASSES[basis.dtype.itemsize]
         self.shape = basis.shape[1] + 1, self.n_classes - 1
+        self.quick = self._compiled and basis.size * self.shape[1] <= QUICK
         self.precision = basis.dtype
 
     def coefficients(self, own: Floats) -> Floats:
@@ -145,6 +151,24 @@ class Objective:
                 change *= chance * self._per_row[part, None]
                 self._add(part, change @ self._contrasts, found)
         return found / self._total
+
+    def step(self, point: Point, negligible: float, most: int) -> tuple[Floats, int]:
+        """Return what :func:`_newton_step` does without a preconditioner, by one call of a kernel."""
+        step, products = newton_step(
+            self._basis,
+            self._lengths,
+            self._weights,
+            self._per_row,
+            self._contrasts,
+            point.probability,
+            self._l2,
+            point.gradient,
+            LOOSE,
+            negligible,
+            UNEVEN,
+            most,
+        )
+        return np.asarray(step.T), products
 
     def _pass(self, own: Floats, constant: Floats, probability: Floats, found: Floats, *, curved: bool) -> float:
         """Call the kernel :func:`.dense_pass`, which adds to ``found``."""
@@ -267,6 +291,8 @@ def _newton_step(
 
     They end as soon as one of them promises to lower the objective by no more than a negligible amount; see `UNEVEN`.
     """
+    if root is None and objective.quick:
+        return objective.step(point, negligible, int(most))
     step, residual = np.zeros(objective.shape), -point.gradient
     scaled = _preconditioned(root, residual)
     direction, size = scaled, float(np.vdot(residual, scaled))

@@ -26,11 +26,13 @@ from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Family, Grounds
-from anbexact.models.network.posterior import Posterior
+from anbexact.models.network.posterior import ClassPosterior, Posterior
 from anbexact.models.network.sampling import sample_network
 from anbexact.models.network.table_draws import Draw, draws_of_network
+from anbexact.models.network.tree_posterior import TreePosterior
 from anbexact.models.parameters.counts import Counts, FamilyCounts, check_memory, count_families
 from anbexact.models.parameters.tables import ConditionalTable, Tables
+from anbexact.models.parameters.trees import TreeTable
 from anbexact.models.structure import Certificate, Structure, structure_from_dict, structure_to_dict
 from anbexact.scores.capabilities import scores_structures
 from anbexact.tables.cuts import Cuts
@@ -255,6 +257,27 @@ class TableNetwork(Network):
     def class_posterior(self) -> Posterior:
         """The evaluator of the joint and posterior probabilities of the class."""
         return Posterior(self.tables, self.structure.class_name, self.vocabulary.features)
+
+    def evaluator(self, codes: CodeArray) -> ClassPosterior:
+        """Return :attr:`class_posterior`, or that of trees as long as there are few rows, all of them complete."""
+        trees = self._trees
+        if trees is None or "class_posterior" in vars(self):
+            return self.class_posterior
+        return trees if trees.is_quicker(codes.shape[1]) and codes.min(initial=0) >= 0 else self.class_posterior
+
+    @cached_property
+    def _trees(self) -> TreePosterior | None:
+        """The evaluator of the posterior for few rows if all tables are trees."""
+        tables, class_name = [*self.tables.values()], self.structure.class_name
+        trees = [table for table in tables if isinstance(table, TreeTable)]
+        if class_name is None or len(trees) < len(tables):
+            return None
+        return TreePosterior(trees, class_name, self.vocabulary.features)
+
+    def prepare(self) -> None:
+        """Compute the evaluator of the class posterior; the values of trees are left until many rows need them."""
+        if self._trees is None:
+            self.class_posterior  # noqa: B018  # cached
 
     def marginal(self, names: Sequence[Hashable]) -> Floats:
         """Return the joint distribution of some variables, features or class, exactly.

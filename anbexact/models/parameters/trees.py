@@ -34,6 +34,7 @@ import numpy.typing as npt
 
 from anbexact._kernels.table_trees import best_splits, grown_tree, leaves_of_all, pruned_tree, shrunk_distributions
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.cached import cached_property
 from anbexact._runtime.json_checks import flag, number
 from anbexact.models.parameters.counts import FamilyCounts
 from anbexact.models.parameters.tables import ConditionalTable, Tables
@@ -124,6 +125,36 @@ class TableTree:
         return found
 
 
+class TreeTable(ConditionalTable):
+    """P(variable | parents) by a tree. Its values, which can be many, are computed when they are first needed.
+
+    Attributes
+    ----------
+    name, parents, values
+        See :class:`~anbexact.models.parameters.tables.ConditionalTable`.
+    shape : tuple of int
+        That of ``values``.
+    tree : TableTree
+    distributions : (nodes, states) float64
+        The distribution of the variable in every node.
+    """
+
+    shape: tuple[int, ...]
+    tree: TableTree
+    distributions: Floats
+
+    def __init__(self, family: FamilyCounts, tree: TableTree, distributions: Floats) -> None:
+        own = {"name": family.name, "parents": family.parents, "shape": family.shape}
+        vars(self).update(own, tree=tree, distributions=distributions)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The probabilities of all joint states."""
+        by_state = np.ascontiguousarray(self.distributions.T)
+        of_leaves: Floats = by_state.take(leaves_of_all(self.tree.nodes, self.tree.arities), axis=1)
+        return of_leaves.reshape(self.shape)
+
+
 class GrowingTrees:
     """The trees of a family for several settings, which share what does not depend on the prior.
 
@@ -189,10 +220,8 @@ def tree_tables(counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, s
     Friedman and Goldszmidt, *Learning Bayesian networks with local structure*, UAI 1996, who grow the trees greedily
     and prune them.
     """
-    tables = {}
+    tables: Tables = {}
     for name, family in counts.items():
         tree = GrowingTrees(family, class_name, (settings.prior,)).tree(settings.class_first, settings.prior)
-        by_state = np.ascontiguousarray(tree.distributions(settings).T)
-        values = by_state.take(leaves_of_all(tree.nodes, tree.arities), axis=1)
-        tables[name] = ConditionalTable(name, family.parents, values.reshape(family.shape))
+        tables[name] = TreeTable(family, tree, tree.distributions(settings))
     return tables

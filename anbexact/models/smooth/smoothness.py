@@ -44,10 +44,12 @@ ROUNDS = 30
 """Maximum number of rounds of the climb, each a fit and a step."""
 PRECISION = 1e-4
 """Squared Newton decrement, in nats per unit of weight, at which fits for the choice of strengths end."""
-FACTORS = (0.1, 0.3, 1.0, 3.0)
+FACTORS, FURTHER, STRONGER = (1.0, 0.3, 0.1), (0.03, 0.01), 3.0
 """Factors of the strengths that the evidence chooses, of which the one that predicts left-out rows best is used.
 
-With several classes and few rows, the evidence smooths too much.
+They are tried in this order as long as each is better than the one before, and the second ones as long as that one is
+better by more than a standard error. The last one is tried only if the first is better than the second. With several
+classes and few rows, or where the classes can be told apart without errors, the evidence smooths too much.
 """
 FEW_ROWS, MOST_WORK = 2_000, 20_000_000
 """Strengths are tuned if the total weight is at most the first, or a pass over the rows takes at most the second."""
@@ -71,7 +73,7 @@ FOLDS = 5
 """Number of folds."""
 MANY_ROWS = 2_000
 """Total weight from which 3 folds are used instead of `FOLDS`."""
-ENOUGH = 4_000
+ENOUGH = 3_000
 """Total weight of left-out rows that is enough to compare strengths, or grids."""
 GROUPS = 5
 """Maximum number of groups of neighbouring states of an ordered feature in naive Bayes."""
@@ -443,18 +445,9 @@ def tuned(
     folds = SmoothFolds(problem, shift, few=True)
     if not len(folds):
         return retuned(chosen, Tuning(centre=CENTRE))
-    best, lowest = None, np.inf
-    for place, factor in enumerate(sorted(FACTORS, reverse=True)):
-        if progress is not None:
-            progress("factor of the strengths", place / len(FACTORS))
-        tried = Tried(folds, chosen.strengths, Tuning(factor, centre=CENTRE), deadline)
-        if deadline is not None and deadline.passed:
-            return replace(chosen, complete=False)
-        lowest = min(lowest, tried.value)
-        best = tried if best is None or tried.value > best.value else best
-        if place > 1 and tried.value == lowest:
-            break  # the likelihood falls towards weaker strengths
-    assert best is not None
+    best = _with_best_factor(folds, chosen.strengths, deadline, progress)
+    if deadline is not None and deadline.passed:
+        return replace(chosen, complete=False)
     best = _with_best_centre(folds, best, deadline)
     if is_quick(problem) and "curvature" in chosen.strengths:
         rough = _without_curvature(folds, best, deadline)
@@ -495,6 +488,29 @@ class Tried:
         gains, weights = self.logs - other.logs, self._weights
         total = float(weights @ gains)
         return total > float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
+
+
+def _with_best_factor(
+    folds: SmoothFolds, chosen: Strengths, deadline: Deadline | None, progress: Progress | None
+) -> Tried:
+    """Return the tuning with the best factor of the strengths, see `FACTORS`, and the share `CENTRE`."""
+
+    def tried(factor: float) -> Tried:
+        return Tried(folds, chosen, Tuning(factor, centre=CENTRE), deadline)
+
+    best, clearly = tried(FACTORS[0]), True
+    for place, factor in enumerate([*FACTORS[1:], *FURTHER], 1):
+        if factor in FURTHER and not clearly:
+            break
+        if progress is not None:
+            progress("factor of the strengths", place / (len(FACTORS) + len(FURTHER)))
+        other = tried(factor)
+        if other.value <= best.value:
+            break
+        best, clearly = other, other.surpasses(best)
+    if best.tuning.factor == FACTORS[0]:
+        best = max(best, tried(STRONGER), key=lambda each: each.value)
+    return best
 
 
 def _with_best_centre(folds: SmoothFolds, own: Tried, deadline: Deadline | None) -> Tried:

@@ -164,6 +164,7 @@ class TestMode:
         monkeypatch.setattr(Objective, "product", lambda *given: products.append(1) or usual(*given))
         monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-12, 4: 1e-12})
         monkeypatch.setattr(mode_module, "PASSES", {8: 0.0, 4: 0.0})
+        monkeypatch.setattr(mode_module, "QUICK", 0)  # products are counted one by one
 
         def fitted_after(fewest):
             products.clear()

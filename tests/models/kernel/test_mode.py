@@ -273,6 +273,7 @@ def test_a_fit_ends_where_a_step_lowers_the_value_by_no_more_than_a_share(share,
 def test_preconditioners_are_computed_anew_after_twice_as_many_passes(monkeypatch):
     """Where steps are found by a single product and are much too short, so that many are needed."""
     monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-15, 4: 1e-15})
+    monkeypatch.setattr(mode_module, "QUICK", 0)  # products are counted one by one
     root_after(monkeypatch, 4)
     passes, computed = [0], []
     at, product, curvature = Objective.at, Objective.product, Objective.mean_curvature
@@ -297,12 +298,33 @@ def test_preconditioners_are_computed_anew_after_twice_as_many_passes(monkeypatc
     assert computed[0] == 4 * mode_module.LONGER_WITH_ROOT + 1
 
 
-def test_a_first_product_that_promises_little_does_not_end_a_step(monkeypatch):
+@pytest.mark.parametrize(("dtype", "precision"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 5])
+@pytest.mark.parametrize("negligible", [0.0, 1e-4, 1e-2])
+def test_steps_by_one_call_are_those_by_single_products(negligible, n_classes, dtype, precision):
+    for seed in range(5):
+        given = drawn(seed, dtype, n_classes)
+        given[1][:5] = 0.0
+        objective = Objective(*given)
+        point = objective.at(np.random.default_rng(seed).normal(size=objective.shape))
+        assert objective.quick
+        for most in (1, 2, 50):
+            found, products = mode_module._newton_step(objective, point, None, negligible, most, Deadline())
+            objective.quick = False
+            expected, needed = mode_module._newton_step(objective, point, None, negligible, most, Deadline())
+            objective.quick = True
+            assert products == needed
+            np.testing.assert_allclose(found, expected, rtol=precision, atol=precision)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_first_product_that_promises_little_does_not_end_a_step(quick, monkeypatch):
     """The objective is steep along one coordinate and flat along another, which the gradient hardly shows."""
     monkeypatch.setattr(mode_module, "LOOSE", 0.0)
     basis = np.diag([100.0, 0.5])
     weights = np.array([[0.52, 0.48], [0.9, 0.1]])
     objective = Objective(basis, weights, np.zeros(2), 1e-4)
+    objective.quick = quick
     point = objective.at(np.zeros(objective.shape))
     step, products = mode_module._newton_step(objective, point, None, 1.0, 100, Deadline())
     assert products > 1

@@ -21,6 +21,9 @@ from anbexact.classifiers.choosing.table_strengths import chosen_strengths
 from anbexact.datasets import load_dataset, load_monks
 from anbexact.files.describe import describe
 from anbexact.files.restore import restore
+from anbexact.models.network import tree_posterior
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.network.tree_posterior import TreePosterior
 from anbexact.models.parameters import trees as of_trees
 from anbexact.models.parameters.counts import FamilyCounts, count_families
 from anbexact.models.parameters.tree_settings import GRID, HeldOutTrees, best_settings
@@ -240,6 +243,45 @@ def predicted(tables, names, row):
         states = dict(zip(names, [*row[:-1], label], strict=True))
         joint.append(np.prod([of.values[tuple(states[name] for name in of.variables)] for of in tables.values()]))
     return np.array(joint) / sum(joint)
+
+
+def test_few_rows_are_predicted_without_the_values_of_tables(monkeypatch):
+    for seed in repeats(6):
+        problem, structure = problem_and_structure(seed, n_rows=24)
+        learned, held_out = halves(problem)
+        tables = tree_tables(count_families(learned, structure), "c", EVERY[seed % len(EVERY)])
+        features = problem.names[:-1]
+        trees = TreePosterior([*tables.values()], "c", features)
+        codes = np.ascontiguousarray(held_out.codes[:, :-1].T)
+        monkeypatch.setattr(tree_posterior, "AT_ONCE", [10**6, 7][seed % 2])
+        found = trees.log_joint(codes), trees.log_posterior(codes), trees.posterior(codes)
+        assert not any("values" in vars(table) for table in tables.values())
+        usual = Posterior(tables, "c", features)
+        expected = usual.log_joint(codes), usual.log_posterior(codes), usual.posterior(codes)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+        for t, row in enumerate(held_out.codes.tolist()):
+            np.testing.assert_allclose(found[2][t], predicted(tables, problem.names, row), rtol=1e-9)
+        assert trees.log_joint(codes[:, :0]).shape == (0, found[0].shape[1])
+
+
+def test_many_or_incomplete_rows_are_predicted_by_the_values_of_tables():
+    X, y = load_dataset("iris")
+    proba = KDBClassifier(k=3, ess=1.0, parameters="tree").fit(X, y).predict_proba(X)
+    model = KDBClassifier(k=3, ess=1.0, parameters="tree").fit(X, y)
+    network = model.model_
+    assert "class_posterior" not in vars(network)
+    cells = sum(np.prod(own.shape) for own in network.tables.values())
+    most = int(cells // (3 * 5))
+    codes = np.repeat(model.reader_.codes(X)[:, :1], most + 1, axis=1)
+    few, many = network.posterior(codes[:, :most]), network.evaluator(codes)
+    assert "class_posterior" in vars(network)
+    np.testing.assert_allclose(few, np.tile(many.posterior(codes[:, :1]), (most, 1)), rtol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X), proba, rtol=1e-9)
+    other = KDBClassifier(k=3, ess=1.0, parameters="tree", handle_missing="marginalize").fit(X, y)
+    holes = X.iloc[:2].mask(X.iloc[:2] < 2)
+    assert isinstance(other.model_.evaluator(other.reader_.codes(X.iloc[:2])), TreePosterior)
+    assert isinstance(other.model_.evaluator(other.reader_.codes(holes)), Posterior)
 
 
 @pytest.mark.parametrize("most", [0, of_trees.MOST_STATES_SEARCHED])
