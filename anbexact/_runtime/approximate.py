@@ -23,6 +23,11 @@ def predictions_only(wanted: bool = True) -> Iterator[None]:
         _predictions_only.reset(token)
 
 
+def are_predictions_only() -> bool:
+    """Whether fits are within :func:`predictions_only`, so that nothing but their predictions will be asked for."""
+    return _predictions_only.get()
+
+
 def sufficient(precision: float, to_predict: float) -> float:
     """Return the precision of a fit: the given one or, within :func:`predictions_only`, a coarser one."""
     return max(precision, to_predict) if _predictions_only.get() else precision

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.approximate import are_predictions_only
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.whole import all_or_nothing
@@ -241,7 +242,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         -------
         self
         """
-        model.prepare()
+        if not are_predictions_only():  # the networks that refits start from need not predict then
+            model.prepare()
         self.model_ = model
         vocabulary = model.vocabulary
         self.handle_missing_ = vocabulary.missing_rules(self.handle_missing)

@@ -18,7 +18,7 @@ from anbexact.tables.folds import in_groups, read_groups
 from anbexact.tables.frames.columns import Column
 from anbexact.tables.frames.dummies import find_dummies, fold, report_dummies, warn_of_unnamed_dummies
 from anbexact.tables.frames.lazy import is_lazy
-from anbexact.tables.frames.reading import frame_names, names_only, read_columns
+from anbexact.tables.frames.reading import frame_names, read_columns
 from anbexact.tables.identifiers import warn_about_class, without_identifiers
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.labels import check_classes, read_target
@@ -50,9 +50,10 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
         raise ValueError("learning requires y to be passed, but the target y is None: y is the class of every row")
     columns = read_columns(X, estimator=estimator)
     names = frame_names(X)
-    plain = names is None or any(not isinstance(name, str) for name in names)
-    shape = np.empty((len(columns[0]), len(columns)), dtype=bool) if plain else names_only(X)
-    validate_data(estimator, shape, y, skip_check_array=True)
+    if names is None or any(not isinstance(name, str) for name in names):
+        validate_data(estimator, np.empty((len(columns[0]), len(columns)), dtype=bool), y, skip_check_array=True)
+    else:  # as scikit-learn records them, of which 1.7 reads none from polars 2
+        estimator.feature_names_in_, estimator.n_features_in_ = np.array(names, dtype=object), len(names)
     check_consistent_length(columns[0].missing, y)
     return columns
 

@@ -49,3 +49,14 @@ def test_fits_end_earlier_and_predict_almost_the_same(classifier):
     assert early.refitted.fit.penalised < usual.refitted.fit.penalised
     np.testing.assert_allclose(early.predict_proba(X), usual.predict_proba(X), atol=0.02)
     assert (early.predict_proba(X) != usual.predict_proba(X)).any()
+
+
+def test_networks_are_prepared_for_predictions_when_these_are_asked_for():
+    X, y = load_tic_tac_toe()
+    usual = TANClassifier(ess=1.0).fit(X, y)
+    with predictions_only():
+        early = TANClassifier(ess=1.0).fit(X, y)
+    assert "class_posterior" in vars(usual.model_)
+    assert "class_posterior" not in vars(early.model_)
+    np.testing.assert_array_equal(early.predict_proba(X), usual.predict_proba(X))
+    assert "class_posterior" in vars(early.model_)

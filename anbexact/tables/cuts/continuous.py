@@ -219,15 +219,17 @@ def as_states(
     cut_points: Mapping[Hashable, Cuts],
     groups: Mapping[Hashable, Groups] | None = None,
 ) -> list[Column]:
-    """Return training columns with intervals where they have cut points, and with the records of their values."""
-    return [
-        replace(
-            discretise(column, cut_points),
-            record=record_of(column, weights, column.name in cut_points, (groups or {}).get(column.name)),
-            dummies=column.dummies,
-        )
-        for column in columns
-    ]
+    """Return training columns with intervals where they have cut points, and with the records of their values.
+
+    A column that is neither cut nor grouped is returned as it is, with the codes of its values if they are known.
+    """
+    found = []
+    for column in columns:
+        cut = discretise(column, cut_points)
+        record = record_of(column, weights, column.name in cut_points, (groups or {}).get(column.name))
+        same = cut is column and record is column.record is None
+        found.append(column if same else replace(cut, record=record, dummies=column.dummies))
+    return found
 
 
 def record_of(column: Column, weights: Weights, cut: bool, groups: Groups | None) -> ColumnRecord | None:

@@ -16,7 +16,9 @@ from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, MODLGrouper, cut_codes, cuts_from_edges, find_cut_points, interval_names
 from anbexact.tables.cuts.base import row_weights, with_coarse_cuts
+from anbexact.tables.cuts.continuous import as_states
 from anbexact.tables.cuts.rules import equal_frequency
+from anbexact.tables.frames.reading import read_columns
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.7]), min_size=15, max_size=15)
@@ -550,3 +552,13 @@ def test_output_as_a_frame_of_either_library(rule, given_as):
     assert isinstance(frame, pl.DataFrame)
     assert frame.columns == names
     np.testing.assert_array_equal(frame.to_numpy(), array)
+
+
+def test_columns_that_are_not_cut_keep_the_codes_of_their_values():
+    X = pd.DataFrame({"kept": [1, 2, 1, 3], "cut": [0.5, 1.5, 2.5, 3.5], "grouped": list("abca")})
+    columns = read_columns(X)
+    found = as_states(columns, np.ones(4), {"cut": (1.0,)}, {"grouped": (("a",), ("b", "c"))})
+    assert found[0] is columns[0]
+    assert found[1].record is not None
+    assert found[2].record.values == ("a", "b", "c")
+    assert [column.name for column in found] == list(X)
