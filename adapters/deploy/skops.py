@@ -66,6 +66,7 @@ VALUES = (
     "anbexact.models.parameters.hierarchical.Strengths",
     "anbexact.models.parameters.tables.ConditionalTable",
     "anbexact.models.parameters.trees.TreeSettings",
+    "anbexact.models.parameters.trees.TreeTable",
     "anbexact.search.constraints.Constraints",
     "anbexact.search.scoring.set_scores.SetScoreProblem",
     "anbexact.models.em.structural.Round",

@@ -143,8 +143,9 @@ def newton_step(
 ):
     """Return a step by conjugate gradients, transposed, and the number of products with the Hessian that it took.
 
-    The objective is minus the penalised conditional log likelihood per unit of weight, with precision ``l2`` of the
-    vectors and the constant of :func:`dense_pass`. The step begins at 0 and ends
+    This is what ``anbexact.models.kernel.mode._newton_step`` does without a preconditioner and without a deadline;
+    the two must be changed together. The objective is minus the penalised conditional log likelihood per unit of
+    weight, with precision ``l2`` of the vectors and the constant of :func:`dense_pass`. The step begins at 0 and ends
 
     - where the residual is at most ``loose`` times the gradient;
     - where a product promises to lower the objective by no more than ``negligible``, and by no more than ``uneven``

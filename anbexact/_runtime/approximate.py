@@ -14,7 +14,8 @@ _predictions_only: ContextVar[bool] = ContextVar("predictions_only", default=Fal
 def predictions_only(wanted: bool = True) -> Iterator[None]:
     """Let fits within the block end as soon as their predictions would hardly change, if this is wanted.
 
-    Within another such block, they may do so in any case.
+    Within another such block, they may do so in any case. Networks that are learned within the block prepare for
+    predictions when they are first asked for one.
     """
     token = _predictions_only.set(wanted or _predictions_only.get())
     try:
@@ -23,8 +24,8 @@ def predictions_only(wanted: bool = True) -> Iterator[None]:
         _predictions_only.reset(token)
 
 
-def are_predictions_only() -> bool:
-    """Whether fits are within :func:`predictions_only`, so that nothing but their predictions will be asked for."""
+def only_predictions_needed() -> bool:
+    """Whether this is within :func:`predictions_only`."""
     return _predictions_only.get()
 
 

@@ -143,7 +143,7 @@ class Deadline:
         self.outer = outer
         self._interrupted = False
         self._work = _abandonable.get()
-        # whose interrupts and limits count is known from the start, as it is asked very often
+        # collected once, because `interrupted` and `left` are read very often
         others = [other for other in (outer, self._work) if other is not None]
         interrupting = [(other, *other._interrupting) for other in others]
         self._interrupting: tuple[Deadline, ...] = tuple(dict.fromkeys(chain(*interrupting)))

@@ -69,7 +69,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation; only first
         differences are penalised, and each feature has a strength of its own where that is clearly better.
         ``"auto"``: the strengths of ``"evidence"``, with a strength of curvature for every feature. Unless there are
-        more than 2,000 rows and fits are slow, ``"auto"`` also multiplies strengths by a factor (0.1 to 3) chosen by
+        more than 2,000 rows and fits are slow, ``"auto"`` also multiplies strengths by a factor (0.01 to 3) chosen by
         cross-validation, and draws shapes not to 0 but to a share of the log odds of naive Bayes: a quarter, or 0, a
         half or three quarters where these predict left-out rows better by a standard error. With up to 2,000 rows and
         quick fits, it penalises slopes alone if this is better by a standard error, too.

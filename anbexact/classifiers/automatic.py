@@ -129,7 +129,7 @@ class AutoClassifier(AutoParameters, PooledClassifier):
         return [of_frequencies(rows, folds, n_classes)] if folds else []
 
     def _needed(self, records: list[Record], folds: Sequence[Fold], n_classes: int) -> list[Record]:
-        if folds and len(folds[0].learned.codes) + len(folds[0].held_out.codes) < FEW_ROWS:
+        if folds and folds[0].n_learned + folds[0].n_held_out < FEW_ROWS:
             return records
         return fewest_members(records, folds, n_classes, self.ridge, TOLERANCE)
 

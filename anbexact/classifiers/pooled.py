@@ -56,6 +56,7 @@ from anbexact.classifiers.pooling.members import (
     named_members,
 )
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.fidelity import Fidelity
 from anbexact.models.pool.pool import Pool, PoolMember
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, shares
@@ -376,6 +377,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         pooled = [record for record in ready if record.outcome == POOLED and record.constant is None] or [first]
         _repeat_once([warning for record in pooled for warning in record.caught])
         fitted = [(record.member.name, record.fitted) for record in pooled if record.fitted is not None]
+        for _, member in fitted:
+            if isinstance(member, TableClassifier):  # it may have been learned for the predictions in the folds alone
+                member.model_.prepare()
         biases = biases[[labels.index(label) for label in fitted[0][1].classes_.tolist()]]
         weights = np.array([weight_of.get(name, 0.0) for name, _ in fitted])
         common = self._common([member for _, member in fitted], rows.given)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.approximate import are_predictions_only
+from anbexact._runtime.approximate import only_predictions_needed
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.whole import all_or_nothing
@@ -242,7 +242,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         -------
         self
         """
-        if not are_predictions_only():  # the networks that refits start from need not predict then
+        if not only_predictions_needed():  # networks from which refits start are often never asked
             model.prepare()
         self.model_ = model
         vocabulary = model.vocabulary

@@ -362,7 +362,7 @@ class JointModel(ByFields, Model):
         """The evaluator of the joint and posterior probabilities of the class."""
 
     def evaluator(self, codes: CodeArray) -> ClassPosterior:
-        """Return the evaluator of these probabilities for some rows, shape (features, rows)."""
+        """Return the evaluator for rows of these codes, shape (features, rows)."""
         return self.class_posterior
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:

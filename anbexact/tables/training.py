@@ -50,9 +50,9 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
         raise ValueError("learning requires y to be passed, but the target y is None: y is the class of every row")
     columns = read_columns(X, estimator=estimator)
     names = frame_names(X)
-    if names is None or any(not isinstance(name, str) for name in names):
+    if names is None or any(type(name) is not str for name in names):
         validate_data(estimator, np.empty((len(columns[0]), len(columns)), dtype=bool), y, skip_check_array=True)
-    else:  # as scikit-learn records them, of which 1.7 reads none from polars 2
+    else:  # set here, because scikit-learn 1.7 cannot read the names of polars 2
         estimator.feature_names_in_, estimator.n_features_in_ = np.array(names, dtype=object), len(names)
     check_consistent_length(columns[0].missing, y)
     return columns

@@ -51,7 +51,7 @@ def test_fits_end_earlier_and_predict_almost_the_same(classifier):
     assert (early.predict_proba(X) != usual.predict_proba(X)).any()
 
 
-def test_networks_are_prepared_for_predictions_when_these_are_asked_for():
+def test_networks_within_the_block_are_prepared_at_the_first_prediction():
     X, y = load_tic_tac_toe()
     usual = TANClassifier(ess=1.0).fit(X, y)
     with predictions_only():

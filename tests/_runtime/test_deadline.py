@@ -39,13 +39,18 @@ def test_an_interrupt_brings_forward_the_outer_deadlines_and_what_is_within_thes
 
 def test_an_interrupt_reaches_all_deadlines_of_an_abandonable_block():
     before = Deadline()
-    with pytest.raises(KeyboardInterrupt), abandonable():
-        first, second = Deadline(), Deadline(100.0, before)
-        within = second.within(50.0)
-        assert not within.passed
-        first.interrupt()
-        assert first.passed
-        assert second.passed
-        assert within.passed
-        assert not before.passed
+
+    def work():
+        with abandonable():
+            first, second = Deadline(), Deadline(100.0, before)
+            within = second.within(50.0)
+            assert not within.passed
+            first.interrupt()
+            assert first.passed
+            assert second.passed
+            assert within.passed
+            assert not before.passed
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert not Deadline().passed

@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from anbexact._runtime.approximate import predictions_only
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import SHORTEST, Deadline
 from anbexact._runtime.progress import Progress
@@ -49,7 +50,7 @@ FREQUENCIES = "class frequencies"
 ALIKE = 0.02
 """Root mean square, over rows and classes, of the differences of ln P(class | row) of two members, in nats. Below it,
 they count as the same model."""
-LITTLE, LITTLE_PER_ROW = 1.0, 0.002
+LITTLE, LITTLE_PER_ROW = 1.0, 0.001
 """Total and mean loss of a member on the held-out rows, in nats, below which later members cannot improve much."""
 ROWS_TO_SUFFICE = 500
 """Number of held-out rows of the first fold from which on no other fold is needed if the first member suffices."""
@@ -99,7 +100,7 @@ class Record:
     copies : int
         Number of members that it stands for: itself, and those left out because they predict all rows alike.
     own_logs : (rows, classes) float64 or None
-        ln P(class | row) of the same rows, after the fit to all rows, once the member was compared with others.
+        ln P(class | row) of the same rows, after the fit to all rows; None until the member is compared with others.
     logs : list of (rows, classes) float64
         ln P(class | row) of the held-out rows of every fold.
     longest : float
@@ -236,7 +237,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(ByFields):
     """Rows to learn from, and rows that are held out; both are taken from all rows when they are first needed.
 
     Attributes
@@ -244,7 +245,7 @@ class Fold:
     rows : Rows
         All rows.
     parts : pair of (rows,) float64
-        The weights of all rows as those to learn from, and as those held out.
+        The weight of every row among those to learn from, and among those held out; 0 where it is not one of them.
     """
 
     rows: Rows
@@ -266,12 +267,17 @@ class Fold:
         return SharedFits(*self.learned.given)
 
     @property
+    def n_learned(self) -> int:
+        """Number of rows to learn from."""
+        return int(np.count_nonzero(self.parts[0] > 0))
+
+    @property
     def n_held_out(self) -> int:
         """Number of rows that are held out."""
         return int(np.count_nonzero(self.parts[1] > 0))
 
     def keep(self, keys: Collection[str]) -> None:
-        """Do what :meth:`.SharedFits.keep` does, if there were fits."""
+        """Forget the networks without these keys, if any were learned; see :meth:`.SharedFits.keep`."""
         if "fits" in vars(self):
             self.fits.keep(keys)
 
@@ -389,7 +395,7 @@ def _learn_in_turn(
             tell("all rows", 0)
             seconds, like = deadline.left or SHORTEST, record.like(records[:place])
             record.learn(fits, seconds, like, to_predict=spared.precision)
-            if spared.members and folds and record.repeats(done, _to_compare(rows, folds), labels):
+            if spared.members and folds and done and record.repeats(done, _to_compare(rows, folds), labels):
                 continue
             for number, fold in enumerate(folds):
                 if deadline.left <= record.longest:
@@ -505,6 +511,8 @@ def _learn_on_workers(
     Members that take over choices of others are learned after these, and so are those that extend others, if they do
     not show that these can be left out. They learn their networks again.
     """
+    for fold in folds:  # threads would take the rows several times
+        fold.fits, fold.held_out  # noqa: B018  # cached
     waves = _waves(records, sparing=spared.members)
     n_jobs, done = sum(len(_groups(records, wave)) for wave in waves) * (len(folds) + 1), 0
     known: list[Record] = []

@@ -41,7 +41,7 @@ it, which is faster than products of matrices then."""
 
 QUICK = 1_000_000
 """Number of multiplications of a pass up to which all conjugate gradients of a step are one call of a kernel, within
-which the clock is not looked at; without that, the calls take longer than the passes."""
+which the clock is not looked at; with one call for every product, the calls would take longer than the passes."""
 
 
 class Point(NamedTuple):
@@ -81,6 +81,11 @@ class Objective:
     lengths : (rows,) int64, optional
         Ascending numbers of columns of B beyond which rows have no entries but 0. With few classes, these are left
         out.
+
+    Attributes
+    ----------
+    quick : bool
+        Whether :meth:`step` is available and quicker than single products; see `QUICK`.
     """
 
     def __init__(
@@ -153,7 +158,7 @@ class Objective:
         return found / self._total
 
     def step(self, point: Point, negligible: float, most: int) -> tuple[Floats, int]:
-        """Return what :func:`_newton_step` does without a preconditioner, by one call of a kernel."""
+        """Return a step and its number of products, as :func:`_newton_step` without a preconditioner does."""
         step, products = newton_step(
             self._basis,
             self._lengths,

@@ -182,7 +182,7 @@ class LogitPosterior(Model):
                 codes[:, few],
                 arities,
                 lambda rows: self._posterior.log_posterior(rows, n_jobs),
-                lambda rows: logsumexp(self.network.class_posterior.log_joint(rows, n_jobs), axis=1),
+                lambda rows: logsumexp(self.network.log_joint(rows, n_jobs), axis=1),
             )
         if not few.all():
             logs[~few] = self.summing_network.log_posterior(np.ascontiguousarray(codes[:, ~few]), n_jobs)

@@ -26,7 +26,7 @@ from anbexact.models.network.estimation import Estimation
 from anbexact.models.network.explain import explain_rows
 from anbexact.models.network.explanation import Explanations
 from anbexact.models.network.explanation_terms import Family, Grounds
-from anbexact.models.network.posterior import ClassPosterior, Posterior
+from anbexact.models.network.posterior import ClassPosterior, Posterior, parents_first_class_last
 from anbexact.models.network.sampling import sample_network
 from anbexact.models.network.table_draws import Draw, draws_of_network
 from anbexact.models.network.tree_posterior import TreePosterior
@@ -259,20 +259,26 @@ class TableNetwork(Network):
         return Posterior(self.tables, self.structure.class_name, self.vocabulary.features)
 
     def evaluator(self, codes: CodeArray) -> ClassPosterior:
-        """Return :attr:`class_posterior`, or that of trees as long as there are few rows, all of them complete."""
+        """Return the evaluator for rows of these codes, shape (features, rows).
+
+        It is :attr:`class_posterior`; or that of the trees if all tables are trees, few rows were evaluated so far,
+        and all of these are complete.
+        """
         trees = self._trees
         if trees is None or "class_posterior" in vars(self):
             return self.class_posterior
-        return trees if trees.is_quicker(codes.shape[1]) and codes.min(initial=0) >= 0 else self.class_posterior
+        return trees if trees.is_quicker_for(codes.shape[1]) and codes.min(initial=0) >= 0 else self.class_posterior
 
     @cached_property
     def _trees(self) -> TreePosterior | None:
-        """The evaluator of the posterior for few rows if all tables are trees."""
-        tables, class_name = [*self.tables.values()], self.structure.class_name
-        trees = [table for table in tables if isinstance(table, TreeTable)]
-        if class_name is None or len(trees) < len(tables):
+        """The evaluator of the posterior for few rows; None without a class, or if not all tables are trees."""
+        class_name = self.structure.class_name
+        trees = [table for table in self.tables.values() if isinstance(table, TreeTable)]
+        if class_name is None or len(trees) < len(self.tables):
             return None
-        return TreePosterior(trees, class_name, self.vocabulary.features)
+        ordered = {table.name: table for table in trees}
+        order = parents_first_class_last(self.tables, class_name)
+        return TreePosterior([ordered[name] for name in order], class_name, self.vocabulary.features)
 
     def prepare(self) -> None:
         """Compute the evaluator of the class posterior; the values of trees are left until many rows need them."""
@@ -345,12 +351,12 @@ class TableNetwork(Network):
     @property
     def n_parameters(self) -> int:
         """Number of free probabilities: Σ_v (r_v - 1) q_v, with r_v states and q_v joint states of the parents."""
-        return sum(table.values.size - table.values[0].size for table in self.tables.values())
+        return sum(prod(table.shape) - prod(table.shape[1:]) for table in self.tables.values())
 
     @property
     def rows_to_read(self) -> float:
         """Number of rows of the conditional tables: Σ_v q_v, with q_v joint states of the parents."""
-        return float(sum(table.values[0].size for table in self.tables.values()))
+        return float(sum(prod(table.shape[1:]) for table in self.tables.values()))
 
     @property
     def families(self) -> Tables:

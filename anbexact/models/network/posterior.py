@@ -101,7 +101,7 @@ class Posterior:
             table.values.size * (1 if class_name in table.variables else n_classes) for table in tables.values()
         )
         arities = {name: len(tables[name].values) for name in features}
-        self._order = _parents_first(tables, class_name)
+        self._order = parents_first_class_last(tables, class_name)
         with np.errstate(divide="ignore"):
             self._store(map(family, self._order), size, arities, n_classes, np.log)
 
@@ -301,7 +301,7 @@ def _class_last(table: ConditionalTable, class_name: Hashable) -> Floats:
     return table.values[..., None]
 
 
-def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:
+def parents_first_class_last(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:
     """Return the features with parents before children, then the class, which is never summed over."""
     features = {
         name: [parent for parent in table.parents if parent != class_name]

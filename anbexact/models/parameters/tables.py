@@ -52,6 +52,11 @@ class ConditionalTable:
         """The variable, then its parents: the axes of ``values``."""
         return (self.name, *self.parents)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of states of ``variables``."""
+        return self.values.shape
+
     def __repr__(self) -> str:
         return f"ConditionalTable(name={self.name!r}, parents={self.parents!r}, values={shown(self.values)})"
 
@@ -104,10 +109,13 @@ class ConditionalTable:
 
     def check(self) -> None:
         """Refuse values that are not probabilities."""
-        if not ((self.values >= 0).all() and np.allclose(self.values.sum(axis=0), 1, rtol=0, atol=1e-6)):
-            raise ValueError(
-                f"the table of {self.name!r} does not contain probabilities, numbers of 0 or more whose sum is 1"
-            )
+        check_probabilities(self.name, self.values)
+
+
+def check_probabilities(name: Hashable, values: npt.NDArray[np.float64]) -> None:
+    """Refuse values of the table of a variable that are not distributions along the first axis."""
+    if not ((values >= 0).all() and np.allclose(values.sum(axis=0), 1, rtol=0, atol=1e-6)):
+        raise ValueError(f"the table of {name!r} does not contain probabilities, numbers of 0 or more whose sum is 1")
 
 
 Tables = dict[Hashable, ConditionalTable]

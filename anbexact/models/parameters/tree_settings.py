@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from anbexact._kernels.table_trees import leaves_of, trees_log_likelihood
 from anbexact.models.parameters.counts import count_families
-from anbexact.models.parameters.trees import GrowingTrees, TableTree, TreeSettings
+from anbexact.models.parameters.trees import GrowingTrees, TableTree, TreeSettings, columns_of, with_every_class
 from anbexact.models.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
@@ -58,12 +58,8 @@ class HeldOutTrees:
         self._weights = held_out.weights[rows]
         self._class_codes = held_out.column(class_name)[rows].astype(np.int64)
         place = {name: k for k, name in enumerate(held_out.vocabulary.names)}
-        codes = np.repeat(held_out.codes[rows].astype(np.int64), arity, axis=0)
-        codes[:, place[class_name]] = np.tile(np.arange(arity), len(rows))  # every row with every class
-        largest = max(len(family.variables) for family in families)
-        columns = np.zeros((len(families), largest), dtype=np.int64)
-        for own, family in zip(columns, families, strict=True):
-            own[: len(family.variables)] = [place[name] for name in family.variables]
+        codes = with_every_class(held_out.codes[rows], place[class_name], arity)
+        columns = columns_of([family.variables for family in families], place)
         shape = len(rows), arity, len(families)
         self._states = codes.take(columns[:, 0], axis=1).astype(np.int16).reshape(shape)
         trees: dict[_Kind, list[TableTree]] = {kind: [] for kind in product((True, False), GRID["prior"])}

@@ -24,7 +24,7 @@ were made by a split of the classes, another for all other nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -37,7 +37,7 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.json_checks import flag, number
 from anbexact.models.parameters.counts import FamilyCounts
-from anbexact.models.parameters.tables import ConditionalTable, Tables
+from anbexact.models.parameters.tables import ConditionalTable, Tables, check_probabilities
 
 MOST_STATES_SEARCHED, MOST_COUNTS = 14, 2_000_000
 """Largest sum of the parents' numbers of states for which the tree is optimal: there are 2 to this power boxes. And
@@ -132,27 +132,42 @@ class TreeTable(ConditionalTable):
     ----------
     name, parents, values
         See :class:`~anbexact.models.parameters.tables.ConditionalTable`.
-    shape : tuple of int
-        That of ``values``.
-    tree : TableTree
-    distributions : (nodes, states) float64
+    nodes : (nodes, 5) int64 array
+        The tree; see :mod:`anbexact._kernels.table_trees`.
+    distributions : (nodes, states) float64 array
         The distribution of the variable in every node.
     """
 
-    shape: tuple[int, ...]
-    tree: TableTree
+    nodes: Positions
     distributions: Floats
+    _shape: tuple[int, ...]
 
-    def __init__(self, family: FamilyCounts, tree: TableTree, distributions: Floats) -> None:
-        own = {"name": family.name, "parents": family.parents, "shape": family.shape}
-        vars(self).update(own, tree=tree, distributions=distributions)
+    def __init__(self, family: FamilyCounts, tree: TableTree, settings: TreeSettings) -> None:
+        own = {"name": family.name, "parents": family.parents, "_shape": family.shape, "nodes": tree.nodes}
+        vars(self).update(own, distributions=tree.distributions(settings))  # the class is frozen
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without ``values``: files do not depend on what was computed before."""
+        return {name: value for name, value in vars(self).items() if name != "values"}
+
+    def __repr__(self) -> str:
+        return f"TreeTable(name={self.name!r}, parents={self.parents!r}, shape={self.shape})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of ``values``, which need not be computed for it."""
+        return self._shape
 
     @cached_property
     def values(self) -> Floats:
         """The probabilities of all joint states."""
-        by_state = np.ascontiguousarray(self.distributions.T)
-        of_leaves: Floats = by_state.take(leaves_of_all(self.tree.nodes, self.tree.arities), axis=1)
+        leaves = leaves_of_all(self.nodes, np.array(self.shape, dtype=np.int64))
+        of_leaves: Floats = np.ascontiguousarray(self.distributions.T).take(leaves, axis=1)
         return of_leaves.reshape(self.shape)
+
+    def check(self) -> None:
+        """Refuse distributions that are not probabilities."""
+        check_probabilities(self.name, self.distributions.T)
 
 
 class GrowingTrees:
@@ -198,6 +213,25 @@ class GrowingTrees:
         return grown_tree(self._codes, self._weights, self._arities, self._n_joint, first, chosen)
 
 
+def columns_of(families: Iterable[Sequence[Hashable]], places: Mapping[Hashable, int]) -> npt.NDArray[np.int64]:
+    """Return the places of the variables of families, (families, most variables), as the kernels take them."""
+    found = [[places[name] for name in variables] for variables in families]
+    columns = np.zeros((len(found), max(map(len, found))), dtype=np.int64)
+    for own, of_family in zip(columns, found, strict=True):
+        own[: len(of_family)] = of_family
+    return columns
+
+
+def with_every_class(codes: npt.NDArray[np.integer], class_place: int, n_classes: int) -> npt.NDArray[np.int64]:
+    """Return every row of codes, (rows, variables), with every class: one row after the other, its classes ascending.
+
+    The codes in the column of the class are replaced.
+    """
+    found = np.repeat(codes.astype(np.int64), n_classes, axis=0)
+    found[:, class_place] = np.tile(np.arange(n_classes), len(codes))
+    return found
+
+
 def tree_tables(counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, settings: TreeSettings) -> Tables:
     """Return the tables; see the module.
 
@@ -223,5 +257,5 @@ def tree_tables(counts: Mapping[Hashable, FamilyCounts], class_name: Hashable, s
     tables: Tables = {}
     for name, family in counts.items():
         tree = GrowingTrees(family, class_name, (settings.prior,)).tree(settings.class_first, settings.prior)
-        tables[name] = TreeTable(family, tree, tree.distributions(settings))
+        tables[name] = TreeTable(family, tree, settings)
     return tables

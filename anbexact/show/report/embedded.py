@@ -120,7 +120,7 @@ def average_bytes(model: AnDE) -> int:
 
 def table_bytes(network: TableNetwork) -> int:
     """Return the number of characters that the tables of a network take in a page."""
-    return sum(in_base64(8 * table.values.size) for table in network.tables.values())
+    return sum(in_base64(8 * prod(table.shape)) for table in network.tables.values())
 
 
 def in_base64(size: int) -> int:

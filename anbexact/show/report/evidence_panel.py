@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def _of_network(
     """Return the panel of a network, with as much of what explains it as the page has room for."""
     room = most_bytes - table_bytes(network)
     remarks = remarks_on(classifier, network)
-    totals = sum(in_base64(4 * table.values[0].size) for table in network.tables.values())
+    totals = sum(in_base64(4 * prod(table.shape[1:])) for table in network.tables.values())
     drawable = classifier.model_.has_table_posterior
     intervals = drawable and totals <= room
     if drawable and not intervals:

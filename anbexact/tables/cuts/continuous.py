@@ -227,7 +227,7 @@ def as_states(
     for column in columns:
         cut = discretise(column, cut_points)
         record = record_of(column, weights, column.name in cut_points, (groups or {}).get(column.name))
-        same = cut is column and record is column.record is None
+        same = cut is column and record is None and column.record is None
         found.append(column if same else replace(cut, record=record, dummies=column.dummies))
     return found
 

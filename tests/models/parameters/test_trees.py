@@ -1,5 +1,7 @@
 """Trees of tables: against all splits, their tables against the recursion, their settings against held-out rows."""
 
+import pickle
+from copy import copy, deepcopy
 from dataclasses import replace
 from math import log
 
@@ -273,15 +275,54 @@ def test_many_or_incomplete_rows_are_predicted_by_the_values_of_tables():
     assert "class_posterior" not in vars(network)
     cells = sum(np.prod(own.shape) for own in network.tables.values())
     most = int(cells // (3 * 5))
-    codes = np.repeat(model.reader_.codes(X)[:, :1], most + 1, axis=1)
-    few, many = network.posterior(codes[:, :most]), network.evaluator(codes)
-    assert "class_posterior" in vars(network)
-    np.testing.assert_allclose(few, np.tile(many.posterior(codes[:, :1]), (most, 1)), rtol=1e-12)
+    codes = np.repeat(model.reader_.codes(X)[:, :1], most, axis=1)
+    few = network.posterior(codes[:, : most - 3])
+    assert isinstance(network.evaluator(codes[:, :3]), TreePosterior)
+    assert "class_posterior" not in vars(network)
+    assert not any("values" in vars(own) for own in network.tables.values())
+    many = network.evaluator(codes[:, :4])  # together with the earlier rows, too many
+    assert isinstance(many, Posterior)
+    assert network.evaluator(codes[:, :1]) is many  # from now on
+    np.testing.assert_allclose(few, np.tile(many.posterior(codes[:, :1]), (most - 3, 1)), rtol=1e-12)
     np.testing.assert_allclose(model.predict_proba(X), proba, rtol=1e-9)
     other = KDBClassifier(k=3, ess=1.0, parameters="tree", handle_missing="marginalize").fit(X, y)
     holes = X.iloc[:2].mask(X.iloc[:2] < 2)
     assert isinstance(other.model_.evaluator(other.reader_.codes(X.iloc[:2])), TreePosterior)
     assert isinstance(other.model_.evaluator(other.reader_.codes(holes)), Posterior)
+
+
+def test_tables_are_kept_without_their_values():
+    X, y = load_dataset("iris")
+    model = KDBClassifier(k=2, ess=1.0, parameters="tree").fit(X, y)
+    table = model.conditional_tables_[X.columns[0]]
+    before = pickle.dumps(model)
+    of_network = model.model_.n_parameters, model.model_.rows_to_read
+    table.check()
+    assert str(table.shape) in repr(table)
+    restored = restore(describe(model))
+    assert not any("values" in vars(own) for own in restored.conditional_tables_.values())
+    assert "values" not in vars(table)
+    assert of_network[0] == sum(own.values.size - own.values[0].size for own in model.conditional_tables_.values())
+    assert of_network[1] == sum(own.values[0].size for own in model.conditional_tables_.values())
+    assert pickle.dumps(model) == before
+    for same in (copy(table), deepcopy(table), pickle.loads(pickle.dumps(table))):
+        assert "values" not in vars(same)
+        assert (same.name, same.parents, same.shape) == (table.name, table.parents, table.values.shape)
+        np.testing.assert_array_equal(same.values, table.values)
+    same.distributions[0, 0] += 0.1
+    with pytest.raises(ValueError, match="does not contain probabilities"):
+        same.check()
+
+
+def test_a_network_of_the_class_alone_and_a_class_without_rows():
+    X, y = load_dataset("iris")
+    model = NaiveBayesClassifier(ess=1.0, parameters="tree", categories={y.name: [*y.unique(), "other"]}).fit(X, y)
+    few, many = model.predict_proba(X.iloc[:1]), model.model_.class_posterior.posterior(model.reader_.codes(X))
+    np.testing.assert_allclose(few[0], many[0], rtol=1e-12)
+    assert few[0].min() > 0
+    class_alone = TreePosterior([model.conditional_tables_[y.name]], y.name, [])
+    prior = model.conditional_tables_[y.name].values
+    np.testing.assert_allclose(class_alone.posterior(np.zeros((0, 2), dtype=np.int16)), [prior] * 2, rtol=1e-12)
 
 
 @pytest.mark.parametrize("most", [0, of_trees.MOST_STATES_SEARCHED])
