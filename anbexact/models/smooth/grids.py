@@ -131,6 +131,7 @@ def with_finer_grids(
     problem: SmoothProblem,
     chosen: Smoothness,
     shift: Floats,
+    of_folds: Floats,
     *,
     kept: Collection[Hashable] = (),
     deadline: Deadline | None = None,
@@ -149,8 +150,8 @@ def with_finer_grids(
     problem : SmoothProblem
     chosen : Smoothness
         The strengths of the rule ``"auto"`` for the problem.
-    shift : (cells, classes) array
-        Where fits start.
+    shift, of_folds : (cells, classes) array
+        Where fits start: those to all rows, and those in folds.
     kept : collection of features
         Features whose pairs keep their grids.
     deadline : Deadline, optional
@@ -166,21 +167,25 @@ def with_finer_grids(
     wanted = [own for parts, order in TRIED if (own := _affordable(problem, pairs, parts, order))]
     if not wanted or not len(SmoothFolds(problem)):
         return problem, chosen, shift
-    now = best = _OnGrids.of(problem, chosen, shift, (), deadline)
+    now = best = _OnGrids.of(problem, chosen, of_folds, (), deadline)
     for grids in wanted:
         bends = grids[0].order == 2
         strengths = _with_bending(problem, chosen, grids, deadline) if bends else chosen
-        finer = _OnGrids.of(problem, strengths, shift, grids, deadline)
+        finer = _OnGrids.of(problem, strengths, now.shift, grids, deadline)
         if deadline is not None and deadline.passed:
             return problem, replace(chosen, complete=False), shift
         if finer.tried.surpasses(now.tried) and finer.tried.value > best.tried.value:
             best = finer
-    return best.problem, replace(best.smoothness, grids=best.grids), best.shift
+    problem, old = on_grids(problem, best.grids)
+    return problem, replace(best.smoothness, grids=best.grids), shift[old]
 
 
 @dataclass(frozen=True, eq=False)
 class _OnGrids:
-    """A problem on some grids, and how it predicts left-out rows."""
+    """A problem on some grids, and how it predicts left-out rows.
+
+    Fits to the others start from some shifts, and ``shift`` is where they end, on average.
+    """
 
     problem: SmoothProblem
     smoothness: Smoothness
@@ -203,7 +208,7 @@ class _OnGrids:
         assert smoothness.by_evidence is not None
         assert smoothness.tuning is not None
         tried = Tried(folds, smoothness.by_evidence, smoothness.tuning, deadline)
-        return cls(problem, smoothness, shift[old], grids, tried)
+        return cls(problem, smoothness, folds.mean_shift, grids, tried)
 
 
 def _affordable(problem: SmoothProblem, pairs: Sequence[int], parts: int, order: int) -> tuple[Grid, ...]:

@@ -602,11 +602,12 @@ def _chosen(
     smoothness, shift = RULES[smooth](small, **how) if isinstance(smooth, str) else tuned_alike(small, smooth, **how)
     shift = shift[of_small]
     if isinstance(smooth, SameRows) or smooth == "auto":
+        of_folds = shift
         if isinstance(smooth, str):
-            smoothness = tuned(problem, smoothness, shift, **how)
+            smoothness, of_folds = tuned(problem, smoothness, shift, **how)
         if problem.scores is not None:
             return problem, smoothness, shift
-        return with_finer_grids(problem, smoothness, shift, kept=kept, deadline=how["deadline"])
+        return with_finer_grids(problem, smoothness, shift, of_folds, kept=kept, deadline=how["deadline"])
     return problem, smoothness, shift
 
 

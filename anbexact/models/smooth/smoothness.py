@@ -425,8 +425,10 @@ def tuned(
     *,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
-) -> Smoothness:
-    """Return the strengths times a factor, and the centre, that predict left-out rows best.
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths times a factor, and the centre, that predict left-out rows best; and shifts.
+
+    The shifts are the mean of those at which the last fits of the folds ended, or ``shift`` if there were none.
 
     The centre is the share of the log odds of naive Bayes to which shapes are shrunk. The factor is chosen with the
     share `CENTRE`. Then another share replaces this one if it predicts left-out rows better by more than a standard
@@ -444,21 +446,21 @@ def tuned(
     deadline, progress : optional
     """
     if is_slow(problem) or not chosen.strengths or not chosen.complete:
-        return chosen
+        return chosen, shift
     folds = SmoothFolds(problem, shift, few=True)
     if not len(folds):
-        return retuned(chosen, Tuning(centre=CENTRE))
+        return retuned(chosen, Tuning(centre=CENTRE)), shift
     best = _with_best_factor(folds, chosen.strengths, deadline, progress)
     if deadline is not None and deadline.passed:
-        return replace(chosen, complete=False)
+        return replace(chosen, complete=False), shift
     best = _with_best_centre(folds, best, deadline)
     if is_quick(problem) and "curvature" in chosen.strengths:
         rough = _without_curvature(folds, best, deadline)
         if rough.surpasses(best):
             best = _with_best_centre(folds, rough, deadline) if rough.tuning.centre == CENTRE else rough
     if deadline is not None and deadline.passed:
-        return replace(retuned(chosen, replace(best.tuning, centre=CENTRE)), complete=False)
-    return retuned(chosen, best.tuning)
+        return replace(retuned(chosen, replace(best.tuning, centre=CENTRE)), complete=False), shift
+    return retuned(chosen, best.tuning), folds.mean_shift
 
 
 def retuned(chosen: Smoothness, tuning: Tuning) -> Smoothness:

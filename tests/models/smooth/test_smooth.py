@@ -546,7 +546,7 @@ class TestShapesWithoutCurvature:
         """The differences vary by 0.2, and the weights sum to 80: a standard error is 1.8 nats, 0.022 a row."""
 
         class Folds:
-            weights = np.tile([1.0, 3.0], 20)
+            weights, mean_shift = np.tile([1.0, 3.0], 20), np.ones(3)
 
             def __init__(self, *given, few):
                 assert few
@@ -562,7 +562,8 @@ class TestShapesWithoutCurvature:
         problem = made(1)
         problem = problem.weighted(problem.weights * times)
         given = Smoothness({"slope": 1.0, "curvature": {"f0": 1.0}, "interaction": 2.0}, "auto", 3, complete=True)
-        found = tuned(problem, given, np.zeros((problem.n_cells, 3)))
+        found, of_folds = tuned(problem, given, np.zeros((problem.n_cells, 3)))
+        assert of_folds is Folds.mean_shift
         assert found.centre == 0.25
         assert (found.strengths["curvature"] == 0.0) == chosen
         assert found.strengths["interaction"] == 6.0

@@ -391,7 +391,7 @@ def test_the_default_rule_takes_what_predicts_left_out_rows(seed):
     model, _ = refitted({"a": ["c"], "k": ["c"], "b": [], "c": []}, GIVEN, 2, 60 + 40 * seed)
     problem = model.refitted.problem
     by_hand, shift = by_evidence_and_feature(problem)
-    chosen = tuned(problem, by_hand, shift)
+    chosen, _ = tuned(problem, by_hand, shift)
     held_out = HeldOut(problem)
 
     def scaled(factor):
