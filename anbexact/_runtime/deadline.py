@@ -143,11 +143,10 @@ class Deadline:
         self.outer = outer
         self._interrupted = False
         self._work = _abandonable.get()
-        # collected once, because `interrupted` and `left` are read very often
+        # collected once, because `interrupted` is read very often
         others = [other for other in (outer, self._work) if other is not None]
         interrupting = [(other, *other._interrupting) for other in others]
         self._interrupting: tuple[Deadline, ...] = tuple(dict.fromkeys(chain(*interrupting)))
-        self._limits: tuple[Deadline, ...] = () if outer is None else (outer, *outer._limits)
 
     def __reduce__(self) -> tuple[Callable[[float], Deadline], tuple[float]]:
         return _at, (time.time() + self.left,)
@@ -182,11 +181,8 @@ class Deadline:
         """Seconds of work until the deadline, 0 or more; infinite without a limit."""
         if self.interrupted:
             return 0.0
-        left = math.inf
-        for one in (self, *self._limits):
-            if one.seconds is not None:
-                left = min(left, max(one.seconds - one.worked, 0.0))
-        return left
+        own = math.inf if self.seconds is None else max(self.seconds - self.worked, 0.0)
+        return own if self.outer is None else min(own, self.outer.left)
 
     @property
     def passed(self) -> bool:

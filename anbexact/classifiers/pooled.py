@@ -56,7 +56,6 @@ from anbexact.classifiers.pooling.members import (
     named_members,
 )
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.fidelity import Fidelity
 from anbexact.models.pool.pool import Pool, PoolMember
 from anbexact.models.pool.weights import HeldOutLogs, PoolWeights, shares
@@ -378,8 +377,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         _repeat_once([warning for record in pooled for warning in record.caught])
         fitted = [(record.member.name, record.fitted) for record in pooled if record.fitted is not None]
         for _, member in fitted:
-            if isinstance(member, TableClassifier):  # it may have been learned for the predictions in the folds alone
-                member.model_.prepare()
+            member.model_.prepare()  # members may have been learned for predictions in the folds alone
         biases = biases[[labels.index(label) for label in fitted[0][1].classes_.tolist()]]
         weights = np.array([weight_of.get(name, 0.0) for name, _ in fitted])
         common = self._common([member for _, member in fitted], rows.given)
