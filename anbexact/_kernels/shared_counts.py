@@ -92,26 +92,94 @@ def _split(above, above_starts, n_above, by, arity, held, sizes, counts, places,
 
 
 @inner
-def _add_cells(own, starts, n_cells, held, sizes, totals, histogram, highest):
-    """Add cells to the histograms of all parts, and raise the highest weights that these contain."""
-    n_folds = np.uint64(len(totals) - 1)
+def _add_pair(one, other, held, sizes, histogram):
+    """Add a cell of two entries to the histograms, and return its weight; see :func:`_add_cells`."""
+    out, size = np.uint64(held[one]), np.uint64(sizes[one])
+    other_out, other_size = np.uint64(held[other]), np.uint64(sizes[other])
+    total = size + other_size
+    histogram[0, total] += 1
+    histogram[out + np.uint64(1), total] -= 1
+    if out == other_out:
+        histogram[out + np.uint64(1), 0] += 1
+    else:
+        histogram[out + np.uint64(1), other_size] += 1
+        histogram[other_out + np.uint64(1), total] -= 1
+        histogram[other_out + np.uint64(1), size] += 1
+    return total
+
+
+@inner
+def _add_cells(own, starts, n_cells, held, sizes, totals, histogram, heaviest):
+    """Add cells to the histograms of all parts, and return the highest weight that these contain.
+
+    Row 0 is the histogram of all rows. The other rows hold by how much those of the other parts differ from it: where
+    a part holds out none of a cell's entries, the cell has the same weight there. The last row is not used.
+    """
+    n_folds, highest = np.uint64(len(totals) - 1), np.uint64(heaviest)
     for c in range(np.uint64(n_cells)):
+        first, last = np.uint64(starts[c]), np.uint64(starts[c + np.uint64(1)])
+        if last - first == 2:
+            highest = max(highest, _add_pair(own[first], own[first + np.uint64(1)], held, sizes, histogram))
+            continue
         total = np.uint64(0)
         for f in range(n_folds + np.uint64(1)):
             totals[f] = 0
-        for t in range(np.uint64(starts[c]), np.uint64(starts[c + np.uint64(1)])):
+        for t in range(first, last):
             entry = own[t]
             size = np.uint64(sizes[entry])
             totals[held[entry]] += size
             total += size
         histogram[0, total] += 1
-        if total > highest[0]:
-            highest[0] = total
+        highest = max(highest, total)
         for f in range(n_folds):
-            left = total - totals[f]
-            histogram[f + np.uint64(1), left] += 1
-            if left > highest[f + np.uint64(1)]:
-                highest[f + np.uint64(1)] = left
+            histogram[f + np.uint64(1), total] -= 1
+            histogram[f + np.uint64(1), total - totals[f]] += 1
+    return np.int64(highest)
+
+
+@inner
+def _add_single(entry, held, sizes, histogram):
+    """Add a cell of one entry to the histograms; see :func:`_add_cells`."""
+    out, size = np.uint64(held[entry]), np.uint64(sizes[entry])
+    histogram[0, size] += 1
+    histogram[out + np.uint64(1), size] -= 1
+
+
+@inner
+def _add_split(above, starts, n_above, by, arity, held, sizes, weights, histogram, heaviest):
+    """Add the cells into which a feature splits those above, without the entries in them; see :func:`_add_cells`.
+
+    ``weights`` has room for every state of the feature in every fold, and in none.
+    """
+    width = np.uint64(len(histogram) - 1)
+    n_folds, n_weights, highest = width - np.uint64(1), np.uint64(arity) * width, np.uint64(heaviest)
+    for c in range(np.uint64(n_above)):
+        first, last = np.uint64(starts[c]), np.uint64(starts[c + np.uint64(1)])
+        if last - first == 2:
+            one, other = above[first], above[first + np.uint64(1)]
+            if by[one] == by[other]:
+                highest = max(highest, _add_pair(one, other, held, sizes, histogram))
+            else:
+                _add_single(one, held, sizes, histogram)
+                _add_single(other, held, sizes, histogram)
+            continue
+        for k in range(n_weights):
+            weights[k] = 0
+        for t in range(first, last):
+            entry = above[t]
+            weights[by[entry] * width + held[entry]] += np.uint64(sizes[entry])
+        for k in range(np.uint64(0), n_weights, width):
+            total = np.uint64(0)
+            for f in range(width):
+                total += weights[k + f]
+            if total == 0:
+                continue
+            histogram[0, total] += 1
+            highest = max(highest, total)
+            for f in range(n_folds):
+                histogram[f + np.uint64(1), total] -= 1
+                histogram[f + np.uint64(1), total - weights[k + f]] += 1
+    return np.int64(highest)
 
 
 @kernel
@@ -158,9 +226,8 @@ def count_sets(codes, class_codes, held, sizes, n_folds, arities, n_classes, ord
     starts = np.zeros((n + 1, n_rows + 1), dtype=np.uint32)
     n_cells = np.zeros(n + 1, dtype=np.int64)
     settled = np.zeros((n + 1, n_folds + 1, heaviest + 1), dtype=np.int32)
-    totals = np.zeros(n_folds + 1, dtype=np.uint64)
-    histogram = np.zeros((parts, np.int64(sizes.sum()) + 1), dtype=np.int32)
-    highest = np.zeros(parts, dtype=np.uint64)
+    totals, weights = np.zeros(parts, dtype=np.uint64), np.zeros(most * parts, dtype=np.uint64)
+    histogram = np.zeros((parts + 1, np.int64(sizes.sum()) + 1), dtype=np.int32)
     sets = np.zeros(n + 1, dtype=np.int64)
     added = np.full(n + 2, -1, dtype=np.int64)  # the place in `order` of the feature added at a depth
     everything = np.arange(n_rows).astype(np.uint32)  # one cell, which the class splits
@@ -169,51 +236,63 @@ def count_sets(codes, class_codes, held, sizes, n_folds, arities, n_classes, ord
     descend = True
     while depth >= 0:
         if descend:
-            if depth == 0:
-                n_above = 1
+            feature = order[added[depth]] if depth else 0
+            n_above = n_cells[depth - 1] if depth else 1
+            if depth:
+                sets[depth] = sets[depth - 1] | (1 << feature)
+            last = depth > 0 and added[depth] == n - 1  # no set below needs the cells of this one
+            if n_above == 0:
+                for p in range(parts):
+                    ends[sets[depth], p, 0] = ends[sets[depth - 1], p, 0]
+                    ends[sets[depth], p, 1] = ends[sets[depth - 1], p, 1]
+                n_cells[depth] = 0
+            elif depth == 0:
                 n_cells[0] = _split(
                     everything, its_ends, 1, class_codes, n_classes, held, sizes, counts, places, rows[0], starts[0],
                     settled[0],
                 )  # fmt: skip
-            else:
-                feature = order[added[depth]]
-                n_above = n_cells[depth - 1]
-                sets[depth] = sets[depth - 1] | (1 << feature)
-                if n_above == 0:
-                    for p in range(parts):
-                        ends[sets[depth], p, 0] = ends[sets[depth - 1], p, 0]
-                        ends[sets[depth], p, 1] = ends[sets[depth - 1], p, 1]
-                    n_cells[depth] = 0
-                else:
-                    for f in range(n_folds + 1):
-                        for w in range(heaviest + 1):
-                            settled[depth, f, w] = settled[depth - 1, f, w]
-                    n_cells[depth] = _split(
-                        rows[depth - 1], starts[depth - 1], n_above, codes[feature], arities[feature], held, sizes,
-                        counts, places, rows[depth], starts[depth], settled[depth],
-                    )  # fmt: skip
+            elif not last:
+                for f in range(n_folds + 1):
+                    for w in range(heaviest + 1):
+                        settled[depth, f, w] = settled[depth - 1, f, w]
+                n_cells[depth] = _split(
+                    rows[depth - 1], starts[depth - 1], n_above, codes[feature], arities[feature], held, sizes,
+                    counts, places, rows[depth], starts[depth], settled[depth],
+                )  # fmt: skip
             if n_above:
-                for p in range(parts):
-                    highest[p] = heaviest
+                single = settled[depth - 1 if last else depth]
                 for w in range(heaviest + 1):
                     total = 0
                     for f in range(n_folds + 1):
-                        total += settled[depth, f, w]
+                        total += single[f, w]
                     histogram[0, w] = total
                     for f in range(n_folds):
-                        histogram[f + 1, w] = total - settled[depth, f, w]
-                _add_cells(rows[depth], starts[depth], n_cells[depth], held, sizes, totals, histogram, highest)
+                        histogram[f + 1, w] = -single[f, w]
+                if last:
+                    end = _add_split(
+                        rows[depth - 1], starts[depth - 1], n_above, codes[feature], arities[feature], held, sizes,
+                        weights, histogram, heaviest,
+                    )  # fmt: skip
+                else:
+                    end = _add_cells(
+                        rows[depth], starts[depth], n_cells[depth], held, sizes, totals, histogram, heaviest
+                    )
+                while filled + parts * end > len(cells):
+                    cells, times = _longer(cells), _longer(times)
                 for p in range(parts):
-                    end = np.int64(highest[p])
-                    while filled + end > len(cells):
-                        cells, times = _longer(cells), _longer(times)
                     ends[sets[depth], p, 0] = filled
                     for w in range(1, end + 1):
-                        if histogram[p, w]:
-                            cells[filled], times[filled] = w, histogram[p, w]
-                            filled += 1
+                        found = histogram[0, w]
+                        if p > 0:
+                            found += histogram[p, w]
                             histogram[p, w] = 0
+                        if found:
+                            cells[filled], times[filled] = w, found
+                            filled += 1
                     ends[sets[depth], p, 1] = filled
+                    histogram[p, 0] = 0
+                histogram[0, : end + 1] = 0
+                histogram[parts, : end + 1] = 0
             added[depth + 1] = added[depth]
         # Add the next feature below, or go up.
         added[depth + 1] += 1
