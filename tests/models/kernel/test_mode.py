@@ -320,6 +320,19 @@ def test_steps_by_one_call_are_those_by_single_products(negligible, n_classes, d
 
 
 @pytest.mark.parametrize("quick", [False, True])
+def test_a_step_ends_where_the_objective_is_not_curved(quick):
+    """Where every row is certain of a class and there is no prior, as rounding makes it seem."""
+    basis, weights, biases, _ = drawn(0)
+    objective = Objective(basis, weights, biases, 0.0)
+    objective.quick = quick
+    certain = np.eye(N_CLASSES)[np.arange(N_ROWS) % N_CLASSES]
+    point = mode_module.Point(1.0, np.ones(objective.shape), certain)
+    step, products = mode_module._newton_step(objective, point, None, 0.0, 50, Deadline())
+    assert products == 1
+    np.testing.assert_array_equal(step, 0)
+
+
+@pytest.mark.parametrize("quick", [False, True])
 def test_a_first_product_that_promises_little_does_not_end_a_step(quick, monkeypatch):
     """The objective is steep along one coordinate and flat along another, which the gradient hardly shows."""
     monkeypatch.setattr(mode_module, "LOOSE", 0.0)
