@@ -356,18 +356,19 @@ def test_there_is_no_step_after_the_most_work(most, monkeypatch):
         objective = Objective(*drawn(0))
         of_a_pass = N_ROWS * objective.shape[0] * objective.shape[1]
         monkeypatch.setattr(mode_module, "MOST_WORK", most_passes * of_a_pass)
-        at, product = objective.at, objective.product
+        at, step = objective.at, objective.step
 
         def counted_at(own):
             passes[0] += 1
             values.append(at(own).value)
             return at(own)
 
-        def counted_product(*given):
-            passes[0] += 1
-            return product(*given)
+        def counted_step(*given):
+            found, products = step(*given)
+            passes[0] += products
+            return found, products
 
-        objective.at, objective.product = counted_at, counted_product
+        objective.at, objective.step = counted_at, counted_step
         found = mode(objective, Deadline())
         return passes[0], values, at(objective.coordinates(found.coefficients)).value
 
