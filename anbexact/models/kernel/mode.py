@@ -18,8 +18,8 @@ nats per unit of weight; relative to the objective where this is above 1."""
 MOST_WORK = 1e11
 """Number of multiplications with entries of the basis in all steps after which there is no further one. On letter
 (16,900 rows, 2,600 points, 26 classes), these are 90 passes over the basis, which take 15 seconds; what further
-passes change is fitted to chance: the log loss of new rows is .098 then, and .105 at the minimum. Fits of other tables
-end before."""
+passes change is fitted to chance: the log loss of new rows is .098 then, and .105 at the minimum. Fits of other
+tables end before."""
 LOOSE, NEGLIGIBLE, UNEVEN = 0.5, 0.3, 0.7
 """Conjugate gradients end where the residual is at most the first share of the gradient, in the norm of the
 preconditioner; or where a product with the Hessian promises to lower the objective by no more than the second share
