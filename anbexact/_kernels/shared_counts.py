@@ -112,8 +112,9 @@ def _add_pair(one, other, held, sizes, histogram):
 def _add_cells(own, starts, n_cells, held, sizes, totals, histogram, heaviest):
     """Add cells to the histograms of all parts, and return the highest weight that these contain.
 
-    Row 0 is the histogram of all rows. The other rows hold by how much those of the other parts differ from it: where
-    a part holds out none of a cell's entries, the cell has the same weight there. The last row is not used.
+    Row 0 of ``histogram`` is that of all rows. Row 1 + f holds by how much that of the part without fold f differs
+    from it: where the fold holds out none of a cell's entries, the cell has the same weight. The last row takes what
+    no fold holds out, and is not used.
     """
     n_folds, highest = np.uint64(len(totals) - 1), np.uint64(heaviest)
     for c in range(np.uint64(n_cells)):

@@ -377,7 +377,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         _repeat_once([warning for record in pooled for warning in record.caught])
         fitted = [(record.member.name, record.fitted) for record in pooled if record.fitted is not None]
         for _, member in fitted:
-            member.model_.prepare()  # members may have been learned for predictions in the folds alone
+            member.model_.prepare()  # networks learned only to predict have not done so
         biases = biases[[labels.index(label) for label in fitted[0][1].classes_.tolist()]]
         weights = np.array([weight_of.get(name, 0.0) for name, _ in fitted])
         common = self._common([member for _, member in fitted], rows.given)

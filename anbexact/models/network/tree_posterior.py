@@ -46,7 +46,7 @@ class TreePosterior:
         self._n_leaves = 0
 
     def is_quicker_for(self, n_rows: int) -> bool:
-        """Whether the leaves of so many rows, and of those so far, are no more than the values of the tables."""
+        """Whether so many rows, together with the earlier ones, need no more leaves than the tables have values."""
         return self._n_leaves + n_rows * self._n_classes * len(self._columns) <= self._n_values
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:

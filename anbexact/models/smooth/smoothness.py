@@ -426,9 +426,9 @@ def tuned(
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> tuple[Smoothness, Floats]:
-    """Return the strengths times a factor, and the centre, that predict left-out rows best; and shifts.
+    """Return the strengths times a factor, and the centre, that predict left-out rows best; and a start for folds.
 
-    The shifts are the mean of those at which the last fits of the folds ended, or ``shift`` if there were none.
+    The start is the mean of the shifts at which the last fits of the folds ended, or ``shift`` if there were none.
 
     The centre is the share of the log odds of naive Bayes to which shapes are shrunk. The factor is chosen with the
     share `CENTRE`. Then another share replaces this one if it predicts left-out rows better by more than a standard

@@ -1,7 +1,8 @@
 """Searches by shared counts: every part has the scores and the network that it would have by itself."""
 
+from collections import Counter
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import oracles
@@ -12,6 +13,7 @@ from strategies import ess_values, problems, random_problem
 from tiers import examples
 
 from anbexact import ANBClassifier, BDeu, learn_anb, verify
+from anbexact._kernels.shared_counts import count_sets
 from anbexact.classifiers import exact
 from anbexact.search.exact.shared_counts import SharedCounts
 from anbexact.tables.folds import split_table
@@ -108,3 +110,23 @@ def test_a_fit_chooses_what_separate_searches_choose(seed, monkeypatch):
         certificate=replace(alone.structure_.certificate, seconds=shared.structure_.certificate.seconds),
     )
     assert (shared.ess_, shared.smoothing_) == pytest.approx((alone.ess_, alone.smoothing_), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(6))
+def test_weights_of_cells_in_all_rows_and_without_every_fold(seed, n):
+    """Some entries are heavy, and some are held out by no fold; features and the class can have a single state."""
+    rng = np.random.default_rng(100 * n + seed)
+    n_rows, n_folds, n_classes, arities = 25, int(rng.integers(1, 5)), int(rng.integers(1, 4)), rng.integers(1, 5, n)
+    codes = np.stack([rng.integers(0, arity, n_rows) for arity in arities]).astype(np.uint16)
+    class_codes = rng.integers(0, n_classes, n_rows).astype(np.uint16)
+    held, sizes = rng.integers(0, n_folds + 1, n_rows).astype(np.uint16), rng.integers(1, 5, n_rows).astype(np.uint32)
+    counted = count_sets(codes, class_codes, held, sizes, n_folds, arities, n_classes, rng.permutation(n))
+    for members, part in product(range(1 << n), range(n_folds + 1)):
+        weights = Counter()
+        for t in range(n_rows):
+            if part == 0 or held[t] != part - 1:
+                weights[class_codes[t], *(codes[b, t] for b in range(n) if members >> b & 1)] += int(sizes[t])
+        begin, end = counted[0][members, part]
+        found = list(zip(*(own[begin:end].tolist() for own in counted[1:]), strict=True))
+        assert found == sorted(Counter(weights.values()).items())
