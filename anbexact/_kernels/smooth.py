@@ -38,7 +38,7 @@ import math
 
 import numpy as np
 
-from anbexact._kernels.jit import inner, kernel
+from anbexact._kernels.jit import inner, kernel, summing
 from anbexact._kernels.softmax import add_curvature, add_diagonal, value_and_gradient
 
 CONVERGED, UNFINISHED, STUCK = 0, 1, 2
@@ -48,12 +48,16 @@ LEAST = 0.1
 FEWEST_PRODUCTS = 15
 """Number of products with the Hessian for one step from which a new factor may pay.
 
-It is computed once these products take at least as long as the last factor did.
+It is computed once these products take at least as long as the last factor did, if the rows say something else.
 """
+CHANGED = 0.1
+"""Share by which the information of the modes must have changed for a new factor to pay."""
 MOST_PRODUCTS = 200
 """Maximum number of products with the Hessian for one step."""
 LOOSE = 0.1
 """Share of the gradient that may remain after a step far from the maximum; near it, the share is smaller."""
+FLAT = 1e-3
+"""Share of the mean curvature of the rows up to which a row is left out of a factor."""
 SURPLUS = 0.1
 """A step may leave as much of the decrement as this share of the decrement at which the fit ends."""
 NEGLIGIBLE = 1e-14
@@ -232,13 +236,23 @@ def _precision(columns, curvature, layout, bases, scale, kept):
 
 
 @inner
-def _factor(rows, prior, probability, most_kept):
-    """Return the factor for some class probabilities, (M, s), with at most ``most_kept`` kept modes of a class."""
-    cells, columns, totals, _, _, classes, scores = rows
-    layout, bases, turned, scale = prior
+def _bent(columns, curvature):
+    """Return the columns, (terms, some rows), and curvature of the rows that have more than `FLAT` of the mean."""
+    kept = np.flatnonzero(curvature > FLAT * curvature.mean())
+    found = np.empty((len(columns), len(kept)), dtype=columns.dtype)
+    for f in range(len(columns)):
+        for j in range(len(kept)):
+            found[f, j] = columns[f, kept[j]]
+    return found, curvature[kept]
+
+
+@inner
+def _information(rows, prior, probability):
+    """Return what the rows add to the precision of every mode by itself, (K, s), for some class probabilities."""
+    cells, _, totals, _, _, classes, scores = rows
+    layout, _, turned, scale = prior
     in_order = len(scores) > 0
     information = np.zeros((len(scale), probability.shape[1]))
-    curvature = np.empty(len(totals))
     if in_order:
         curvature = score_variance(totals, probability, scores)
         for t in range(len(totals)):
@@ -252,6 +266,31 @@ def _factor(rows, prior, probability, most_kept):
     for k in range(len(scale)):
         for c in range(classes):
             information[k, c] *= more * scale[k] ** 2
+    return information
+
+
+@inner
+def _has_changed(information, before):
+    """Whether the information of the modes differs from that of a factor by a share of `CHANGED` or more."""
+    difference, total = 0.0, 0.0
+    for k in range(before.shape[0]):
+        for c in range(before.shape[1]):
+            difference += abs(information[k, c] - before[k, c])
+            total += before[k, c]
+    return difference >= CHANGED * total
+
+
+@inner
+def _factor(rows, prior, probability, information, most_kept):
+    """Return the factor for class probabilities, (M, s), and the information of the modes for these, (K, s).
+
+    Of every class, it has at most ``most_kept`` kept modes.
+    """
+    _, columns, totals, _, _, classes, scores = rows
+    layout, bases, _, scale = prior
+    in_order = len(scores) > 0
+    curvature = score_variance(totals, probability, scores) if in_order else np.empty(len(totals))
+    more = 1.0 if in_order else classes / (classes - 1.0)
     n_different = 1 if classes == 2 or in_order else classes
     ends = np.zeros(classes + 1, dtype=np.int64)
     kept = np.empty(n_different * len(scale), dtype=np.int64)
@@ -271,7 +310,7 @@ def _factor(rows, prior, probability, most_kept):
         if not in_order:
             for t in range(len(totals)):
                 curvature[t] = more * totals[t] * probability[t, c] * (1.0 - probability[t, c])
-        precision, took = _precision(columns, curvature, layout, bases, scale, own)
+        precision, took = _precision(*_bent(columns, curvature), layout, bases, scale, own)
         if len(own):
             lower[size : size + len(own) ** 2] = np.linalg.cholesky(precision).T.copy().reshape(len(own) ** 2)
         size += len(own) ** 2
@@ -290,6 +329,7 @@ def across(columns, curvature, layout, bases, turned, scale, kept):
     first = layout[0]
     begin = np.searchsorted(kept, first)
     found = np.zeros((len(scale), len(kept)))
+    columns, curvature = _bent(columns, curvature)
     for g in range(len(columns)):
         if begin[g] == begin[g + 1]:
             continue
@@ -337,6 +377,54 @@ def add_gains(layout, kept, gained, covariance, times, at, found):
 
 
 @inner
+def _take_off(upper, i, values):
+    """Take rows i to i + 3 of ``upper``, times the values there, off the values after these."""
+    a, b, c, d = values[i], values[i + 1], values[i + 2], values[i + 3]
+    w, x, y, z = upper[i], upper[i + 1], upper[i + 2], upper[i + 3]
+    for j in range(i + 4, len(values)):
+        values[j] -= a * w[j] + b * x[j] + c * y[j] + d * z[j]
+
+
+@summing
+def _sums_after(upper, i, values):
+    """Return the products of rows i to i + 3 of ``upper`` and ``values``, summed over the places after these."""
+    w, x, y, z = upper[i], upper[i + 1], upper[i + 2], upper[i + 3]
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for j in range(i + 4, len(values)):
+        a += w[j] * values[j]
+        b += x[j] * values[j]
+        c += y[j] * values[j]
+        d += z[j] * values[j]
+    return a, b, c, d
+
+
+@inner
+def _solve_triangles(upper, values):
+    """Overwrite ``values`` (n,) with the solution x of ``Uᵀ U x = values``, for a triangular U, four rows at once."""
+    n = len(values)
+    for i in range(0, n, 4):
+        end = min(i + 4, n)
+        for k in range(i, end):
+            values[k] /= upper[k, k]
+            for j in range(k + 1, end):
+                values[j] -= values[k] * upper[k, j]
+        if end < n:
+            _take_off(upper, i, values)
+    for i in range(n - 1 - (n - 1) % 4, -1, -4):
+        end = min(i + 4, n)
+        if end < n:
+            a, b, c, d = _sums_after(upper, i, values)
+            values[i] -= a
+            values[i + 1] -= b
+            values[i + 2] -= c
+            values[i + 3] -= d
+        for k in range(end - 1, i - 1, -1):
+            for j in range(k + 1, end):
+                values[k] -= upper[k, j] * values[j]
+            values[k] /= upper[k, k]
+
+
+@inner
 def _solve(factor, classes, scores, gradient, found):
     """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient.
 
@@ -362,13 +450,8 @@ def _solve(factor, classes, scores, gradient, found):
         values = np.empty(n)
         for i in range(n):
             values[i] = gradient[own[i], c]
+        _solve_triangles(upper, values)
         for i in range(n):
-            values[i] /= upper[i, i]
-            value = values[i]
-            for j in range(i + 1, n):
-                values[j] -= value * upper[i, j]
-        for i in range(n - 1, -1, -1):
-            values[i] = (values[i] - np.dot(upper[i, i + 1 :], values[i + 1 :])) / upper[i, i]
             found[own[i], c] = values[i]
     if in_order:
         for k in range(len(found)):
@@ -476,8 +559,10 @@ def climb(rows, prior, modes, factor, most_kept, precision, most, before, outdat
     outdated = outdated or len(factor[0]) == 0
     while status == UNFINISHED and steps < most:
         if outdated:
-            factor = _factor(rows, prior, probability, most_kept)
-            a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
+            information = _information(rows, prior, probability)
+            if len(factor[0]) == 0 or _has_changed(information, factor[0]):
+                factor = _factor(rows, prior, probability, information, most_kept)
+                a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
         end = max(precision * weight, NEGLIGIBLE * abs(value))
         step, products = _step(rows, prior, probability, ascent, factor, weight, SURPLUS * precision * weight, spare)
         decrement = _dot(ascent, step)

@@ -33,7 +33,7 @@ from anbexact.tables.folds import Folding, Part, parts_of
 
 RIDGE = 1e-3
 """Default precision of the Gaussian prior of every shift, without which constants of terms are not identified."""
-MOST_KEPT, FEW_KEPT = 1_000, 20
+MOST_KEPT, FEW_KEPT = 500, 20
 """Maximum number of modes of a class that a factor takes together; and, if it only speeds up a fit, number up to
 which these may be more than half of the distinct rows: few rows determine few modes, and many modes make iterations
 slow."""
