@@ -69,6 +69,8 @@ Far from rounding, Newton's method lowers it much faster so close to the maximum
 """
 ROWS_AT_ONCE = 256
 """Number of rows in one product of matrices, so that the values of kept modes need not be stored for all rows."""
+AT_ONCE = 512
+"""Number of entries of a row that are summed at once, so that the sums stay in the nearest cache."""
 A_CALL = 2_000.0
 """Number of additions that take as long as a call of the linear algebra."""
 DENSE = 8.0
@@ -92,24 +94,20 @@ def turn(layout, bases, values, spare):
             right //= m
             for block in range(left):
                 start = block * m * right
-                for i in range(m):
-                    to = start + i * right
-                    row = at[a] + i * m
-                    # The sums of four columns at once stay in registers.
-                    for r in range(0, right - 3, 4):
-                        w, x, y, z = 0.0, 0.0, 0.0, 0.0
+                for begin in range(0, right, AT_ONCE):
+                    count = min(AT_ONCE, right - begin)
+                    for i in range(m):
+                        to, row = start + i * right + begin, at[a] + i * m
+                        into = spare[to : to + count]
                         for j in range(m):
-                            share, k = bases[row + j], start + j * right + r
-                            w += share * own[k]
-                            x += share * own[k + 1]
-                            y += share * own[k + 2]
-                            z += share * own[k + 3]
-                        spare[to + r], spare[to + r + 1], spare[to + r + 2], spare[to + r + 3] = w, x, y, z
-                    for r in range(right - right % 4, right):
-                        w = 0.0
-                        for j in range(m):
-                            w += bases[row + j] * own[start + j * right + r]
-                        spare[to + r] = w
+                            share, k = bases[row + j], start + j * right + begin
+                            given = own[k : k + count]
+                            if j == 0:
+                                for r in range(count):
+                                    into[r] = share * given[r]
+                            else:
+                                for r in range(count):
+                                    into[r] += share * given[r]
             own[:] = spare[: len(own)]
             left *= m
 
@@ -246,8 +244,8 @@ def _bent(columns, curvature):
     return found, curvature[kept]
 
 
-@inner
-def _information(rows, prior, probability):
+@kernel
+def information_of(rows, prior, probability):
     """Return what the rows add to the precision of every mode by itself, (K, s), for some class probabilities."""
     cells, _, totals, _, _, classes, scores = rows
     layout, _, turned, scale = prior
@@ -269,8 +267,8 @@ def _information(rows, prior, probability):
     return information
 
 
-@inner
-def _has_changed(information, before):
+@kernel
+def has_changed(information, before):
     """Whether the information of the modes differs from that of a factor by a share of `CHANGED` or more."""
     difference, total = 0.0, 0.0
     for k in range(before.shape[0]):
@@ -280,33 +278,35 @@ def _has_changed(information, before):
     return difference >= CHANGED * total
 
 
-@inner
-def _factor(rows, prior, probability, information, most_kept):
-    """Return the factor for class probabilities, (M, s), and the information of the modes for these, (K, s).
+@kernel
+def factor_of_classes(rows, prior, probability, information, most_kept, begin, end):
+    """Return the part of a factor that belongs to classes ``begin`` to ``end - 1``.
 
-    Of every class, it has at most ``most_kept`` kept modes.
+    These are the kept modes, at most ``most_kept`` of every class, where those of every class end, ``lower``, and the
+    cost. ``information`` (K, s) is that of the modes for the class probabilities (M, s).
     """
     _, columns, totals, _, _, classes, scores = rows
     layout, bases, _, scale = prior
     in_order = len(scores) > 0
     curvature = score_variance(totals, probability, scores) if in_order else np.empty(len(totals))
-    more = 1.0 if in_order else classes / (classes - 1.0)
-    n_different = 1 if classes == 2 or in_order else classes
-    ends = np.zeros(classes + 1, dtype=np.int64)
-    kept = np.empty(n_different * len(scale), dtype=np.int64)
-    size, cost = 0, 0.0
-    for c in range(n_different):
+    more = classes / (classes - 1.0)
+    ends = np.zeros(end - begin, dtype=np.int64)
+    kept = np.empty((end - begin) * len(scale), dtype=np.int64)
+    last, size, cost = 0, 0, 0.0
+    for c in range(begin, end):
         own = np.flatnonzero(information[:, c] > LEAST)
         if len(own) > most_kept:
             bound = np.sort(information[:, c])[-most_kept - 1]
             own = np.flatnonzero(information[:, c] > bound)
-        kept[ends[c] : ends[c] + len(own)] = own
-        ends[c + 1] = ends[c] + len(own)
+        kept[last : last + len(own)] = own
+        last += len(own)
+        ends[c - begin] = last
         size += len(own) ** 2
     lower = np.empty(size)
-    size = 0
-    for c in range(n_different):
-        own = kept[ends[c] : ends[c + 1]]
+    last, size = 0, 0
+    for c in range(begin, end):
+        own = kept[last : ends[c - begin]]
+        last = ends[c - begin]
         if not in_order:
             for t in range(len(totals)):
                 curvature[t] = more * totals[t] * probability[t, c] * (1.0 - probability[t, c])
@@ -315,8 +315,20 @@ def _factor(rows, prior, probability, information, most_kept):
             lower[size : size + len(own) ** 2] = np.linalg.cholesky(precision).T.copy().reshape(len(own) ** 2)
         size += len(own) ** 2
         cost += took
-    ends[n_different + 1 :] = ends[n_different]
-    return (information, kept[: ends[-1]].copy(), ends, lower, probability.copy(), cost)
+    return kept[:last].copy(), ends, lower, cost
+
+
+@inner
+def _factor(rows, prior, probability, information, most_kept):
+    """Return the factor for class probabilities, (M, s), and the information of the modes for these, (K, s)."""
+    classes, scores = rows[5], rows[6]
+    n_different = 1 if classes == 2 or len(scores) > 0 else classes
+    kept, own, lower, cost = factor_of_classes(rows, prior, probability, information, most_kept, 0, n_different)
+    ends = np.empty(classes + 1, dtype=np.int64)
+    ends[0] = 0
+    ends[1 : n_different + 1] = own
+    ends[n_different + 1 :] = len(kept)
+    return (information, kept, ends, lower, probability.copy(), cost)
 
 
 @kernel
@@ -424,23 +436,14 @@ def _solve_triangles(upper, values):
             values[k] /= upper[k, k]
 
 
-@inner
-def _solve(factor, classes, scores, gradient, found):
-    """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient.
-
-    Both sum to 0 over the classes, and are multiples of the scores if there are any.
-    """
+@kernel
+def solve_classes(factor, gradient, found, begin, end):
+    """Fill columns ``begin`` to ``end - 1`` of ``found`` with the inverse of a factor's precision times a gradient."""
     information, kept, ends, lower, _, _ = factor
-    in_order = len(scores) > 0
-    n_different = 1 if classes == 2 or in_order else classes
-    given = gradient
-    if in_order:
-        gradient = np.zeros((len(given), 1))
-        for k in range(len(given)):
-            for c in range(classes):
-                gradient[k, 0] += scores[c] * given[k, c]
     size = 0
-    for c in range(n_different):
+    for c in range(begin):
+        size += (ends[c + 1] - ends[c]) ** 2
+    for c in range(begin, end):
         for k in range(len(gradient)):
             found[k, c] = gradient[k, c] / (1.0 + information[k, c])
         own = kept[ends[c] : ends[c + 1]]
@@ -453,16 +456,31 @@ def _solve(factor, classes, scores, gradient, found):
         _solve_triangles(upper, values)
         for i in range(n):
             found[own[i], c] = values[i]
-    if in_order:
+
+
+@kernel
+def solve(factor, classes, scores, gradient, found):
+    """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient.
+
+    Both sum to 0 over the classes, and are multiples of the scores if there are any.
+    """
+    if len(scores):
+        along = np.zeros((len(gradient), 1))
+        for k in range(len(gradient)):
+            for c in range(classes):
+                along[k, 0] += scores[c] * gradient[k, c]
+        solve_classes(factor, along, found, 0, 1)
         for k in range(len(found)):
             multiple = found[k, 0]
             for c in range(classes):
                 found[k, c] = multiple * scores[c]
         for c in range(classes):
-            found[0, c] += (given[0, c] - gradient[0, 0] * scores[c]) / (1.0 + information[0, c])
+            found[0, c] += (gradient[0, c] - along[0, 0] * scores[c]) / (1.0 + factor[0][0, c])
     elif classes == 2:
+        solve_classes(factor, gradient, found, 0, 1)
         found[:, 1] = -found[:, 0]
     else:
+        solve_classes(factor, gradient, found, 0, classes)
         project(found, classes, scores)
 
 
@@ -501,7 +519,7 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
         np.zeros(ascent.shape),
     )
     residual = ascent.copy()
-    _solve(factor, classes, scores, residual, z)
+    solve(factor, classes, scores, residual, z)
     direction = z.copy()
     size = _dot(residual, z)
     loose = max(min(LOOSE, math.sqrt(size / weight)), 1e-8)
@@ -523,7 +541,7 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
                 step[k, c] += length * direction[k, c]
                 residual[k, c] -= length * product[k, c]
         project(residual, classes, scores)
-        _solve(factor, classes, scores, residual, z)
+        solve(factor, classes, scores, residual, z)
         before, size = size, _dot(residual, z)
         if size <= max(loose**2 * _dot(ascent, step), enough):
             break
@@ -559,8 +577,8 @@ def climb(rows, prior, modes, factor, most_kept, precision, most, before, outdat
     outdated = outdated or len(factor[0]) == 0
     while status == UNFINISHED and steps < most:
         if outdated:
-            information = _information(rows, prior, probability)
-            if len(factor[0]) == 0 or _has_changed(information, factor[0]):
+            information = information_of(rows, prior, probability)
+            if len(factor[0]) == 0 or has_changed(information, factor[0]):
                 factor = _factor(rows, prior, probability, information, most_kept)
                 a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
         end = max(precision * weight, NEGLIGIBLE * abs(value))

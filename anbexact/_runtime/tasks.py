@@ -9,13 +9,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache, partial
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import jobs_at_once, n_processors
 from anbexact._runtime.progress import Progress
+
+Result = TypeVar("Result")
 
 
 def thread_count(n_jobs: object) -> int:
@@ -67,6 +69,22 @@ def _linear_algebra() -> ThreadpoolController:
     import scipy.linalg  # noqa: F401, so that its library is found
 
     return ThreadpoolController().select(user_api="blas")
+
+
+class Run(Protocol):
+    """Apply a function to the entries of several sequences, as ``map`` does, and return the results."""
+
+    def __call__(self, function: Callable[..., Result], /, *given: Iterable[Any]) -> list[Result]: ...
+
+
+@contextmanager
+def in_threads(threads: int) -> Iterator[Run]:
+    """Yield what applies functions, which release the interpreter lock, in this number of threads."""
+    if threads == 1:
+        yield lambda function, *given: list(map(function, *given))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            yield lambda function, *given: list(pool.map(function, *given))
 
 
 def run_tasks(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells
 from anbexact._runtime.approximate import sufficient
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import in_threads
 from anbexact.models.logit.curvature import (
     BlockCurvature,
     Curvature,
@@ -27,6 +29,7 @@ from anbexact.models.logit.design import Design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import OUT_OF_TIME, STATIONARY, Fit, padded
 from anbexact.models.logit.potentials import Floats
+from anbexact.models.smooth.by_parts import climb_by_parts
 from anbexact.models.smooth.modes import NO_FACTOR, Factor, Modes
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
 from anbexact.tables.folds import Folding, Part, parts_of
@@ -45,6 +48,8 @@ MAX_ITER = 100
 """Maximum number of Newton steps."""
 WORK, LIMITED_WORK = 20_000_000, 500_000
 """Work of one pass over the rows above which the clock is looked at after every step: without and with a limit."""
+IN_PARTS = 4_000_000
+"""The same above which a pass, and much else of a step, is divided among threads."""
 WHOLE_AT_END = 3e10
 """Maximum number of floating-point operations for an exact curvature at the maximum, which gives standard errors."""
 DENSE_CELLS = 2_500
@@ -73,6 +78,8 @@ class SmoothProblem:
         first term. They sum to 0, and their squares to 1. See :func:`class_scores`.
     folding : Folding or None
         How the weights are divided into folds, as in :class:`~anbexact.models.logit.design.Design`.
+    threads : int
+        Number of threads of a fit whose passes over the rows are long.
     """
 
     terms: tuple[SmoothTerm, ...]
@@ -82,6 +89,7 @@ class SmoothProblem:
     ridge: float = RIDGE
     scores: Floats | None = None
     folding: Folding | None = None
+    threads: int = 1
 
     @property
     def n_cells(self) -> int:
@@ -113,10 +121,10 @@ class SmoothProblem:
         return self.cells, columns, totals, weights, base, self.n_classes, scores
 
     @property
-    def reduced(self) -> tuple[Any, Any, Floats]:
-        """The cells within their terms, the totals and the scores, as :meth:`.modes.Factor.gained` takes them."""
+    def reduced(self) -> tuple[Any, Any, Floats, int]:
+        """The cells within their terms, totals, scores and threads, as :meth:`.modes.Factor.gained` takes them."""
         _, columns, totals, _, _, _, scores = self.rows
-        return columns, totals, scores
+        return columns, totals, scores, self.threads
 
     def contrasts(self, term: SmoothTerm) -> Floats:
         """Return the directions in which the shifts of a term's cells can differ by class, (classes, directions).
@@ -155,11 +163,16 @@ class SmoothProblem:
 
 
 def smooth_problem(
-    design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE, scores: Floats | None = None
+    design: Design,
+    terms: Sequence[SmoothTerm],
+    base: Floats,
+    ridge: float = RIDGE,
+    scores: Floats | None = None,
+    threads: int = 1,
 ) -> SmoothProblem:
     """Return the problem of a design's rows, whose log odds without shifts are ``base``, (rows, classes)."""
     cells = term_cells(design, terms)
-    return SmoothProblem(tuple(terms), cells, design.weights, base, ridge, scores, design.folding)
+    return SmoothProblem(tuple(terms), cells, design.weights, base, ridge, scores, design.folding, threads)
 
 
 def class_scores(order: Sequence[int] | None) -> Floats | None:
@@ -233,18 +246,19 @@ def smooth_fit(
     limited = deadline is not None and deadline.left < np.inf
     at_once = 1 if problem.pass_work > (LIMITED_WORK if limited else WORK) else max_iter
     message, iterations, decrement, outdated = "", 0, np.inf, False
-    while True:
-        late = deadline is not None and deadline.passed
-        most = 0 if late or s < 2 else min(at_once, max_iter - iterations)
-        status, steps, decrement, log_likelihood, penalised, ascent, arrays, outdated = climb(
-            problem.rows, modes.prior, values, arrays, most_kept, precision, most, decrement, outdated
-        )
-        iterations += steps
-        if status != UNFINISHED or s < 2:
-            break
-        if late or iterations >= max_iter:
-            message = OUT_OF_TIME if late else "max_iter was reached"
-            break
+    with climbing(problem) as climb:
+        while True:
+            late = deadline is not None and deadline.passed
+            most = 0 if late or s < 2 else min(at_once, max_iter - iterations)
+            status, steps, decrement, log_likelihood, penalised, ascent, arrays, outdated = climb(
+                problem.rows, modes.prior, values, arrays, most_kept, precision, most, decrement, outdated
+            )
+            iterations += steps
+            if status != UNFINISHED or s < 2:
+                break
+            if late or iterations >= max_iter:
+                message = OUT_OF_TIME if late else "max_iter was reached"
+                break
     weight = max(float(problem.weights.sum()), 1e-300)
     steepest = float(np.abs(modes.by_shifts(ascent)).max(initial=0.0))
     ended = precision > PRECISION and status == CONVERGED
@@ -261,6 +275,16 @@ def smooth_fit(
         message=message,
     )
     return fit, Factor(modes, arrays)
+
+
+@contextmanager
+def climbing(problem: SmoothProblem) -> Iterator[Callable[..., Any]]:
+    """Yield the kernel :func:`~anbexact._kernels.smooth.climb`, or what does the same by parts if passes are long."""
+    if problem.pass_work <= IN_PARTS:
+        yield climb
+    else:
+        with in_threads(problem.threads) as run:
+            yield partial(climb_by_parts, run)
 
 
 def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats) -> Curvature:

@@ -13,6 +13,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotri
 
 from anbexact._kernels.smooth import across, add_gains, score_variance, turn
+from anbexact._runtime.tasks import in_threads
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.terms import SmoothTerm, Strengths
 
@@ -23,6 +24,8 @@ Arrays = tuple[Floats, Numbers, Numbers, Floats, Floats, float]
 """A factor as :mod:`anbexact._kernels.smooth` describes it."""
 NONE = np.zeros(0, dtype=np.int64)
 """An array without entries."""
+LITTLE = 1_000_000
+"""Number of entries of a factor up to which one thread suffices."""
 NO_FACTOR: Arrays = (np.zeros((0, 0)), NONE, NONE, np.zeros(0), np.zeros((0, 0)), 0.0)
 """The factor of a fit that is given no other one: without entries, so that the fit computes its own."""
 
@@ -134,7 +137,9 @@ class Factor:
     modes: Modes
     arrays: Arrays
 
-    def gained(self, columns: npt.NDArray[np.int32], totals: Floats, scores: Floats) -> list[Floats]:
+    def gained(
+        self, columns: npt.NDArray[np.int32], totals: Floats, scores: Floats, threads: int = 1
+    ) -> list[Floats]:
         """Return, for every term, by how much the rows reduce the variances of its modes.
 
         This is the prior covariance of the modes minus the posterior covariance, summed over orthonormal contrasts of
@@ -150,25 +155,31 @@ class Factor:
             The weights of these rows.
         scores : (classes,) float64
             As :mod:`anbexact._kernels.smooth` describes them.
+        threads : int, default 1
+            Number of threads, among which the classes are divided if this may pay.
         """
         modes, (information, kept, ends, lower, p, _) = self.modes, self.arrays
         shapes = [(term.size,) * (2 if len(term.axes) == 1 else 1) for term in modes.terms]
         at = np.cumsum([0, *map(prod, shapes)])
-        found = np.zeros(at[-1])
-        s, start = len(ends) - 1, 0
+        s, starts = len(ends) - 1, np.cumsum([0, *np.diff(ends) ** 2])
         alike = s == 2 or len(scores) > 0
-        for c in range(1 if alike else s):
+
+        def of_class(c: int) -> Floats:
             own = kept[ends[c] : ends[c + 1]]
-            upper = lower[start : start + len(own) ** 2].reshape(len(own), len(own))
-            start += upper.size
-            curvature = s / (s - 1) * totals * p[:, c] * (1 - p[:, c])
+            upper = lower[starts[c] : starts[c + 1]].reshape(len(own), len(own))
             if len(scores):
                 curvature = score_variance(totals, p, scores)
+            else:
+                curvature = s / (s - 1) * totals * p[:, c] * (1 - p[:, c])
             between = across(columns, curvature, *modes.prior, own)
             explained = solve_triangular(upper, between.T, trans=1, check_finite=False) if len(own) else between.T
             # What the rows add to the precision of a mode, less what the kept modes explain of it.
             added = np.maximum(information[:, c] - np.einsum("ij,ij->j", explained, explained), 0.0)
             covariance = dpotri(upper, lower=0)[0] if len(own) else upper
-            times = 1.0 if alike else 1 - 1 / s
-            add_gains(modes.layout, own, added / (1 + added), covariance, times, at, found)
+            found = np.zeros(at[-1])
+            add_gains(modes.layout, own, added / (1 + added), covariance, 1.0 if alike else 1 - 1 / s, at, found)
+            return found
+
+        with in_threads(threads if len(lower) > LITTLE else 1) as run:
+            found = sum(run(of_class, range(1 if alike else s)))
         return [part.reshape(shape) for part, shape in zip(np.split(found, at[1:-1]), shapes, strict=True)]

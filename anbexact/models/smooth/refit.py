@@ -473,7 +473,7 @@ def _refit(
     kinds: dict[str, Any] = {"interactions": interactions, "axes_of": own_axes, "fine": asked.fine, "more": more}
     terms = smooth_terms(design, vocabulary, in_order, **kinds)
     scores = class_scores(asked.class_order)
-    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores)
+    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge, scores, effort.threads)
     with one_blas_thread():
         start = None
         if isinstance(smooth, Smoothness):
@@ -517,7 +517,8 @@ def with_pair(refitted: SmoothRefit, network: TableNetwork, arc: Arc, effort: Ef
     table = refitted.design.table(refitted.design.weights, network.vocabulary)
     design = make_design(table, class_families(network.structure))
     term = pair_term(old, arc, refitted.constraints.fine)
-    problem = smooth_problem(design, (*old.terms, term), np.zeros(design.weights.shape), old.ridge, old.scores)
+    base = np.zeros(design.weights.shape)
+    problem = smooth_problem(design, (*old.terms, term), base, old.ridge, old.scores, effort.threads)
     start = np.concatenate([refitted.shift, np.zeros((term.size, problem.n_classes))])
     with one_blas_thread():
         known = {name: strength_of(smoothness.strengths, "interaction", name) for name in design.features}
