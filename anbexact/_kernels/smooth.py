@@ -438,7 +438,10 @@ def _solve_triangles(upper, values):
 
 @kernel
 def solve_classes(factor, gradient, found, begin, end):
-    """Fill columns ``begin`` to ``end - 1`` of ``found`` with the inverse of a factor's precision times a gradient."""
+    """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient, in some columns.
+
+    These are columns ``begin`` to ``end - 1``; classes whose precision is that of another one have none of their own.
+    """
     information, kept, ends, lower, _, _ = factor
     size = 0
     for c in range(begin):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -15,7 +16,7 @@ from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.modes import Arrays
 
 PARTS = 4
-"""Number of parts of the rows, and of the classes, whatever the number of threads: sums do not depend on that then."""
+"""Number of parts of the rows, and of the classes. It does not depend on the number of threads; nor do sums, then."""
 
 
 def climb_by_parts(
@@ -74,7 +75,7 @@ class _Parts:
         self.weight = max(float(self.totals.sum()), 1e-300)
         self._run, self._most_kept = run, most_kept
         bounds = np.linspace(0, len(cells), PARTS + 1).astype(int)
-        self._slices = [slice(start, stop) for start, stop in zip(bounds, bounds[1:], strict=False)]
+        self._slices = [slice(start, stop) for start, stop in pairwise(bounds)]
         self._parts = [(cells[own], self.totals[own], weights[own], base[own]) for own in self._slices]
         n_different = 1 if self.classes == 2 or len(self.scores) else self.classes
         self._bounds = np.unique(np.linspace(0, n_different, PARTS + 1).astype(int)).tolist()
@@ -82,11 +83,11 @@ class _Parts:
     def product_cost(self, factor: Arrays) -> float:
         """Return the number of additions of one product with the Hessian and one solution with the factor."""
         cells, base = self._rows[0], self._rows[4]
-        return 4.0 * cells.size * base.shape[1] + 4.0 * len(self.scale) * base.shape[1] + 2.0 * len(factor[3])
+        return float(4 * cells.size * base.shape[1] + 4 * len(self.scale) * base.shape[1] + 2 * len(factor[3]))
 
     def _shifts(self, modes: Floats) -> Floats:
         """Return the shifts of the cells."""
-        shift = self.scale[:, None] * modes
+        shift: Floats = self.scale[:, None] * modes
         turn(self.layout, self.bases, shift, np.empty(shift.size))
         return shift
 
@@ -121,10 +122,8 @@ class _Parts:
         if len(last[0]) and not kernels.has_changed(information, last[0]):
             return last
 
-        def one(begin: int, end: int) -> tuple[Any, ...]:
-            return factor_of_classes(
-                self._rows, self._prior, probability, information, self._most_kept, begin, end
-            )
+        def one(begin: int, end: int) -> Any:
+            return factor_of_classes(self._rows, self._prior, probability, information, self._most_kept, begin, end)
 
         kept, ends, lower, cost = zip(*self._run(one, self._bounds[:-1], self._bounds[1:]), strict=True)
         before = np.cumsum([0, *map(len, kept)])
@@ -139,9 +138,7 @@ class _Parts:
             float(sum(cost)),
         )
 
-    def step(
-        self, probability: Floats, ascent: Floats, factor: Arrays, enough: float
-    ) -> tuple[Floats, int]:
+    def step(self, probability: Floats, ascent: Floats, factor: Arrays, enough: float) -> tuple[Floats, int]:
         """Return the Newton step, by preconditioned conjugate gradients, and the number of products it took."""
         step, residual = np.zeros(ascent.shape), ascent.copy()
         z = self._solve(factor, residual)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 from math import prod
 from types import SimpleNamespace
 
@@ -16,6 +17,8 @@ from strategies import random_problem
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
+from anbexact._kernels.smooth import factor_of_classes
+from anbexact._runtime.deadline import Deadline
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
@@ -24,7 +27,14 @@ from anbexact.models.logit.design import make_design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import Stop, fit
 from anbexact.models.logit.model import LogitModel
-from anbexact.models.smooth.fit import SmoothProblem, curvature_at, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.models.smooth.fit import (
+    SmoothProblem,
+    class_scores,
+    curvature_at,
+    smooth_curvature,
+    smooth_fit,
+    smooth_problem,
+)
 from anbexact.models.smooth.grids import coarser
 from anbexact.models.smooth.modes import Modes
 from anbexact.models.smooth.smoothness import (
@@ -187,6 +197,93 @@ class TestMaximum:
         assert found.message == "max_iter was reached"
 
 
+def in_parts(monkeypatch, work=0):
+    """Let fits with more work than this be divided into parts."""
+    monkeypatch.setattr("anbexact.models.smooth.fit.IN_PARTS", work)
+
+
+class TestByParts:
+    """Fits whose rows and classes are processed in parts."""
+
+    @pytest.mark.parametrize("variances", [False, True])
+    @pytest.mark.parametrize("n_classes", [2, 3, 6])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_end_where_whole_ones_do(self, seed, n_classes, variances, monkeypatch):
+        problem = made(seed, n_classes=n_classes)
+        how = {"variances": variances}
+        whole, (_, first) = (
+            smooth_fit(problem, STRENGTHS, **how)[0],
+            smooth_fit(problem, STRENGTHS, max_iter=1, **how),
+        )
+        in_parts(monkeypatch)
+        found, (_, factor) = (
+            smooth_fit(problem, STRENGTHS, **how)[0],
+            smooth_fit(problem, STRENGTHS, max_iter=1, **how),
+        )
+        assert found.converged
+        assert found.iterations == whole.iterations
+        np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-8)
+        np.testing.assert_allclose(found.shift, whole.shift, atol=1e-9)
+        assert found.penalised == pytest.approx(whole.penalised, rel=1e-12)
+        for own, other in zip(factor.arrays, first.arrays, strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-9)
+
+    def test_may_have_classes_in_an_order(self, monkeypatch):
+        problem = replace(made(1, n_classes=4), scores=class_scores([2, 0, 1, 3]))
+        whole, _ = smooth_fit(problem, STRENGTHS)
+        in_parts(monkeypatch)
+        found, _ = smooth_fit(problem, STRENGTHS)
+        assert found.iterations == whole.iterations
+        np.testing.assert_allclose(found.shift, whole.shift, atol=1e-9)
+
+    @pytest.mark.parametrize("n_rows", [1, 2, 5])
+    def test_may_have_fewer_rows_than_parts(self, n_rows, monkeypatch):
+        problem = made(3)
+        problem = problem.weighted(problem.weights * (np.arange(len(problem.weights)) < n_rows)[:, None])
+        whole, _ = smooth_fit(problem, STRENGTHS)
+        in_parts(monkeypatch)
+        found, _ = smooth_fit(problem, STRENGTHS)
+        np.testing.assert_allclose(found.shift, whole.shift, atol=1e-9)
+
+    def test_use_the_factor_of_other_rows_and_a_start(self, monkeypatch):
+        in_parts(monkeypatch)
+        problem = made(1)
+        other = problem.weighted(problem.weights * (np.arange(len(problem.weights)) % 4 > 0)[:, None])
+        first, near = smooth_fit(other, STRENGTHS)
+        found, factor = smooth_fit(problem, STRENGTHS, near=near, start=first.shift)
+        assert factor.arrays[3] is near.arrays[3]
+        np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
+
+    def test_do_not_depend_on_the_number_of_threads(self, monkeypatch):
+        in_parts(monkeypatch)
+        monkeypatch.setattr("anbexact.models.smooth.modes.LITTLE", 0)
+        shifts, gains = [], []
+        for threads in (1, 2, 5):
+            problem = replace(made(2, n_classes=6), threads=threads)
+            found, factor = smooth_fit(problem, STRENGTHS, variances=True)
+            shifts.append(found.shift)
+            gains.append(np.concatenate([gain.ravel() for gain in factor.gained(*problem.reduced)]))
+        for own, other in zip((*shifts, *gains), (*shifts[:1] * 3, *gains[:1] * 3), strict=True):
+            np.testing.assert_array_equal(own, other)
+
+    def test_models_do_not_depend_on_the_number_of_threads(self, monkeypatch):
+        in_parts(monkeypatch)
+        X, y = load_iris()
+        found = [
+            AdditiveClassifier(TANClassifier(ess=1.0, n_jobs=n_jobs), smooth="evidence").fit(X, y).predict_proba(X)
+            for n_jobs in (1, 3)
+        ]
+        np.testing.assert_array_equal(*found)
+
+    def test_end_with_the_time(self, monkeypatch):
+        in_parts(monkeypatch)
+        problem = made(0)
+        found, _ = smooth_fit(problem, STRENGTHS, deadline=Deadline(1e-9))
+        assert not found.converged
+        assert found.iterations == 0
+        np.testing.assert_array_equal(found.shift, 0)
+
+
 class TestStrengthsByFeature:
     def test_that_are_all_the_same_are_one(self):
         problem = made(6)
@@ -316,6 +413,46 @@ class TestFactor:
             for form in factor.modes.roughness(term, place).values():
                 own = form if found.ndim == 2 else np.diag(form)
                 assert np.vdot(found, form) == pytest.approx(np.vdot(expected, own), rel=close)
+
+    def test_leaves_out_rows_whose_classes_are_nearly_certain(self):
+        problem = made(7)
+        certain = (np.arange(len(problem.base)) % 3 > 0)[:, None] * (np.arange(3) == 1)
+        problem = replace(problem, base=problem.base + 12.0 * certain)
+        _, factor = smooth_fit(problem, STRENGTHS, variances=True, precision=1e9)
+        _, kept, ends, lower, *_ = factor.arrays
+        rows = spread(factor.modes)[problem.cells].sum(axis=1)
+        p = softmax(problem.base, axis=1)
+        start = 0
+        for c in range(3):
+            own = kept[ends[c] : ends[c + 1]]
+            curvature = problem.weights.sum(axis=1) * p[:, c] * (1 - p[:, c]) * 1.5
+            flat = curvature <= 1e-3 * curvature.mean()
+            assert flat.sum() > len(flat) / 2
+            upper = lower[start : start + len(own) ** 2].reshape(len(own), len(own))
+            start += upper.size
+            precision = upper.T @ upper
+            whole = np.eye(len(own)) + (rows.T @ (curvature[:, None] * rows))[np.ix_(own, own)]
+            some = np.eye(len(own)) + (rows[~flat].T @ (curvature[~flat, None] * rows[~flat]))[np.ix_(own, own)]
+            np.testing.assert_allclose(precision, some, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(precision, whole, atol=2e-3 * np.diag(whole).max())
+
+    def test_is_kept_while_the_rows_say_nearly_the_same(self, monkeypatch):
+        """Whenever a new one may be due, it is computed only if the information of the modes has changed."""
+        in_parts(monkeypatch)
+        monkeypatch.setattr("anbexact.models.smooth.by_parts._Parts.product_cost", lambda *_: np.inf)
+        computed = []
+
+        def counted(rows, prior, probability, information, *others):
+            computed.append(information)
+            return factor_of_classes(rows, prior, probability, information, *others)
+
+        monkeypatch.setattr("anbexact.models.smooth.by_parts.factor_of_classes", counted)
+        monkeypatch.setattr("anbexact.models.smooth.by_parts.PARTS", 1)
+        found, _ = smooth_fit(made(2), {kind: strength / 100 for kind, strength in STRENGTHS.items()})
+        assert found.converged
+        assert 2 <= len(computed) < found.iterations
+        for before, after in pairwise(computed):
+            assert np.abs(after - before).sum() >= 0.1 * before.sum()
 
 
 class TestCurvature:
