@@ -19,66 +19,57 @@ PARTS = 4
 """Number of parts of the rows, and of the classes. It does not depend on the number of threads; nor do sums, then."""
 
 
-def climb_by_parts(
-    run: Run,
-    rows: tuple[Any, ...],
-    prior: tuple[Any, ...],
-    modes: Floats,
-    factor: Arrays,
-    most_kept: int,
-    precision: float,
-    most: int,
-    before: float,
-    outdated: bool,
-) -> tuple[int, int, float, float, float, Floats, Arrays, bool]:
-    """Do what :func:`anbexact._kernels.smooth.climb` does, up to rounding, with some of the work in threads.
+class FitByParts:
+    """A fit whose rows are in parts, and the operations of Newton's method on them.
 
     Parameters
     ----------
     run : callable
         See :func:`~anbexact._runtime.tasks.in_threads`.
-    rows, prior, modes, factor, most_kept, precision, most, before, outdated
-        As for the kernel.
+    rows, prior, most_kept, precision
+        As for :func:`anbexact._kernels.smooth.climb`.
     """
-    problem = _Parts(run, rows, prior, most_kept)
-    likelihood, value, probability, ascent = problem.evaluate(modes)
-    status, steps = UNFINISHED, 0
-    while status == UNFINISHED and steps < most:
-        if outdated or not len(factor[0]):
-            factor = problem.factor(probability, factor)
-        end = max(precision * problem.weight, kernels.NEGLIGIBLE * abs(value))
-        enough = kernels.SURPLUS * precision * problem.weight
-        step, products = problem.step(probability, ascent, factor, enough)
-        decrement = float(np.vdot(ascent, step))
-        done = decrement <= end or before / 4 < decrement <= kernels.STALLED * abs(value)
-        before, hidden = decrement, 10 * kernels.NEGLIGIBLE * abs(value)
-        status = STUCK
-        for length in 0.5 ** np.arange(40):
-            tried = problem.evaluate(modes + length * step)
-            if done or tried[1] >= value + 1e-4 * length * decrement - hidden:
-                status = CONVERGED if done else UNFINISHED
-                modes += length * step
-                likelihood, value, probability, ascent = tried
-                steps += 1
-                break
-        a_product = problem.product_cost(factor)
-        outdated = products * a_product >= max(factor[5], kernels.FEWEST_PRODUCTS * a_product)
-    return status, steps, before, likelihood, value, ascent, factor, outdated
 
-
-class _Parts:
-    """The rows of a fit in parts, and the operations of Newton's method on them."""
-
-    def __init__(self, run: Run, rows: tuple[Any, ...], prior: tuple[Any, ...], most_kept: int) -> None:
+    def __init__(
+        self, run: Run, rows: tuple[Any, ...], prior: tuple[Any, ...], most_kept: int, precision: float
+    ) -> None:
         cells, _, self.totals, weights, base, self.classes, self.scores = self._rows = rows
         self.layout, self.bases, self.turned, self.scale = self._prior = prior
         self.weight = max(float(self.totals.sum()), 1e-300)
-        self._run, self._most_kept = run, most_kept
+        self._run, self._most_kept, self._precision = run, most_kept, precision
         bounds = np.linspace(0, len(cells), PARTS + 1).astype(int)
         self._slices = [slice(start, stop) for start, stop in pairwise(bounds)]
         self._parts = [(cells[own], self.totals[own], weights[own], base[own]) for own in self._slices]
         n_different = 1 if self.classes == 2 or len(self.scores) else self.classes
         self._bounds = np.unique(np.linspace(0, n_different, PARTS + 1).astype(int)).tolist()
+
+    def climb(
+        self, modes: Floats, factor: Arrays, most: int, before: float, outdated: bool
+    ) -> tuple[int, int, float, float, float, Floats, Arrays, bool]:
+        """Do what the kernel does, up to rounding; parameters and results are the same."""
+        likelihood, value, probability, ascent = self.evaluate(modes)
+        status, steps = UNFINISHED, 0
+        while status == UNFINISHED and steps < most:
+            if outdated or not len(factor[0]):
+                factor = self.factor(probability, factor)
+            end = max(self._precision * self.weight, kernels.NEGLIGIBLE * abs(value))
+            enough = kernels.SURPLUS * self._precision * self.weight
+            step, products = self.step(probability, ascent, factor, enough)
+            decrement = float(np.vdot(ascent, step))
+            done = decrement <= end or before / 4 < decrement <= kernels.STALLED * abs(value)
+            before, hidden = decrement, 10 * kernels.NEGLIGIBLE * abs(value)
+            status = STUCK
+            for length in 0.5 ** np.arange(40):
+                tried = self.evaluate(modes + length * step)
+                if done or tried[1] >= value + 1e-4 * length * decrement - hidden:
+                    status = CONVERGED if done else UNFINISHED
+                    modes += length * step
+                    likelihood, value, probability, ascent = tried
+                    steps += 1
+                    break
+            a_product = self.product_cost(factor)
+            outdated = products * a_product >= max(factor[5], kernels.FEWEST_PRODUCTS * a_product)
+        return status, steps, before, likelihood, value, ascent, factor, outdated
 
     def product_cost(self, factor: Arrays) -> float:
         """Return the number of additions of one product with the Hessian and one solution with the factor."""

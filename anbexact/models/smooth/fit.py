@@ -29,7 +29,7 @@ from anbexact.models.logit.design import Design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import OUT_OF_TIME, STATIONARY, Fit, padded
 from anbexact.models.logit.potentials import Floats
-from anbexact.models.smooth.by_parts import climb_by_parts
+from anbexact.models.smooth.by_parts import FitByParts
 from anbexact.models.smooth.modes import NO_FACTOR, Factor, Modes
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
 from anbexact.tables.folds import Folding, Part, parts_of
@@ -246,12 +246,12 @@ def smooth_fit(
     limited = deadline is not None and deadline.left < np.inf
     at_once = 1 if problem.pass_work > (LIMITED_WORK if limited else WORK) else max_iter
     message, iterations, decrement, outdated = "", 0, np.inf, False
-    with climbing(problem) as climb:
+    with climbing(problem, modes, most_kept, precision) as climb:
         while True:
             late = deadline is not None and deadline.passed
             most = 0 if late or s < 2 else min(at_once, max_iter - iterations)
             status, steps, decrement, log_likelihood, penalised, ascent, arrays, outdated = climb(
-                problem.rows, modes.prior, values, arrays, most_kept, precision, most, decrement, outdated
+                values, arrays, most, decrement, outdated
             )
             iterations += steps
             if status != UNFINISHED or s < 2:
@@ -278,13 +278,14 @@ def smooth_fit(
 
 
 @contextmanager
-def climbing(problem: SmoothProblem) -> Iterator[Callable[..., Any]]:
-    """Yield the kernel :func:`~anbexact._kernels.smooth.climb`, or what does the same by parts if passes are long."""
-    if problem.pass_work <= IN_PARTS:
-        yield climb
-    else:
+def climbing(problem: SmoothProblem, modes: Modes, most_kept: int, precision: float) -> Iterator[Callable[..., Any]]:
+    """Yield a function of the other arguments of the kernel ``climb``; it works by parts if passes are long."""
+    rows, prior = problem.rows, modes.prior
+    if problem.pass_work > IN_PARTS:
         with in_threads(problem.threads) as run:
-            yield partial(climb_by_parts, run)
+            yield FitByParts(run, rows, prior, most_kept, precision).climb
+    else:
+        yield lambda values, arrays, *state: climb(rows, prior, values, arrays, most_kept, precision, *state)
 
 
 def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats) -> Curvature:

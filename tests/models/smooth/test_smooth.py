@@ -439,7 +439,7 @@ class TestFactor:
     def test_is_kept_while_the_rows_say_nearly_the_same(self, monkeypatch):
         """Whenever a new one may be due, it is computed only if the information of the modes has changed."""
         in_parts(monkeypatch)
-        monkeypatch.setattr("anbexact.models.smooth.by_parts._Parts.product_cost", lambda *_: np.inf)
+        monkeypatch.setattr("anbexact.models.smooth.by_parts.FitByParts.product_cost", lambda *_: np.inf)
         computed = []
 
         def counted(rows, prior, probability, information, *others):
