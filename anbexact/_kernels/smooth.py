@@ -48,7 +48,8 @@ LEAST = 0.1
 FEWEST_PRODUCTS = 15
 """Number of products with the Hessian for one step from which a new factor may pay.
 
-It is computed once these products take at least as long as the last factor did, if the rows say something else.
+It is computed once these products take at least as long as the last factor did, and if the information of the modes
+has changed (`CHANGED`).
 """
 CHANGED = 0.1
 """Share by which the information of the modes must have changed for a new factor to pay."""
@@ -56,8 +57,6 @@ MOST_PRODUCTS = 200
 """Maximum number of products with the Hessian for one step."""
 LOOSE = 0.1
 """Share of the gradient that may remain after a step far from the maximum; near it, the share is smaller."""
-FLAT = 1e-3
-"""Share of the mean curvature of the rows up to which a row is left out of a factor."""
 SURPLUS = 0.1
 """A step may leave as much of the decrement as this share of the decrement at which the fit ends."""
 NEGLIGIBLE = 1e-14
@@ -233,17 +232,6 @@ def _precision(columns, curvature, layout, bases, scale, kept):
     return found, min(by_rows, by_pairs) + n_kept**3 / (3.0 * DENSE)
 
 
-@inner
-def _bent(columns, curvature):
-    """Return the columns, (terms, some rows), and curvature of the rows that have more than `FLAT` of the mean."""
-    kept = np.flatnonzero(curvature > FLAT * curvature.mean())
-    found = np.empty((len(columns), len(kept)), dtype=columns.dtype)
-    for f in range(len(columns)):
-        for j in range(len(kept)):
-            found[f, j] = columns[f, kept[j]]
-    return found, curvature[kept]
-
-
 @kernel
 def information_of(rows, prior, probability):
     """Return what the rows add to the precision of every mode by itself, (K, s), for some class probabilities."""
@@ -269,65 +257,79 @@ def information_of(rows, prior, probability):
 
 @kernel
 def has_changed(information, before):
-    """Whether the information of the modes differs from that of a factor by a share of `CHANGED` or more."""
+    """Whether the information of the modes differs from that of a factor by a share of `CHANGED` or more.
+
+    Both are compared with the precision that the factor has for the modes, so that a mode counts for as much as the
+    rows determine it.
+    """
     difference, total = 0.0, 0.0
     for k in range(before.shape[0]):
         for c in range(before.shape[1]):
-            difference += abs(information[k, c] - before[k, c])
-            total += before[k, c]
-    return difference >= CHANGED * total
+            difference += abs(information[k, c] - before[k, c]) / (1.0 + before[k, c])
+            total += before[k, c] / (1.0 + before[k, c])
+    return not difference < CHANGED * total
 
 
 @kernel
-def factor_of_classes(rows, prior, probability, information, most_kept, begin, end):
-    """Return the part of a factor that belongs to classes ``begin`` to ``end - 1``.
+def kept_modes(information, classes, in_order, most_kept):
+    """Return the kept modes of all classes, and where those of every class end; at most ``most_kept`` of a class.
 
-    These are the kept modes, at most ``most_kept`` of every class, where those of every class end, ``lower``, and the
-    cost. ``information`` (K, s) is that of the modes for the class probabilities (M, s).
+    See the module for ``kept`` and ``ends``; ``information`` (K, s) is that of the modes.
     """
+    n_different = 1 if classes == 2 or in_order else classes
+    ends = np.zeros(classes + 1, dtype=np.int64)
+    kept = np.empty(n_different * len(information), dtype=np.int64)
+    for c in range(n_different):
+        own = np.flatnonzero(information[:, c] > LEAST)
+        if len(own) > most_kept:
+            bound = np.sort(information[:, c])[-most_kept - 1]
+            own = np.flatnonzero(information[:, c] > bound)
+        ends[c + 1] = ends[c] + len(own)
+        kept[ends[c] : ends[c + 1]] = own
+    ends[n_different:] = ends[n_different]
+    return kept[: ends[-1]].copy(), ends
+
+
+@inner
+def _start_of(ends, c):
+    """Return where the entries of class c start in ``lower``."""
+    start = 0
+    for before in range(c):
+        start += (ends[before + 1] - ends[before]) ** 2
+    return start
+
+
+@kernel
+def factor_classes(rows, prior, probability, kept, ends, lower, begin, end):
+    """Fill ``lower`` for classes ``begin`` to ``end - 1``, given their probabilities (M, s); return the cost."""
     _, columns, totals, _, _, classes, scores = rows
     layout, bases, _, scale = prior
     in_order = len(scores) > 0
     curvature = score_variance(totals, probability, scores) if in_order else np.empty(len(totals))
     more = classes / (classes - 1.0)
-    ends = np.zeros(end - begin, dtype=np.int64)
-    kept = np.empty((end - begin) * len(scale), dtype=np.int64)
-    last, size, cost = 0, 0, 0.0
+    start, cost = _start_of(ends, begin), 0.0
     for c in range(begin, end):
-        own = np.flatnonzero(information[:, c] > LEAST)
-        if len(own) > most_kept:
-            bound = np.sort(information[:, c])[-most_kept - 1]
-            own = np.flatnonzero(information[:, c] > bound)
-        kept[last : last + len(own)] = own
-        last += len(own)
-        ends[c - begin] = last
-        size += len(own) ** 2
-    lower = np.empty(size)
-    last, size = 0, 0
-    for c in range(begin, end):
-        own = kept[last : ends[c - begin]]
-        last = ends[c - begin]
+        own = kept[ends[c] : ends[c + 1]]
         if not in_order:
             for t in range(len(totals)):
                 curvature[t] = more * totals[t] * probability[t, c] * (1.0 - probability[t, c])
-        precision, took = _precision(*_bent(columns, curvature), layout, bases, scale, own)
-        if len(own):
-            lower[size : size + len(own) ** 2] = np.linalg.cholesky(precision).T.copy().reshape(len(own) ** 2)
-        size += len(own) ** 2
+        precision, took = _precision(columns, curvature, layout, bases, scale, own)
+        size = len(own) ** 2
+        if size > 0:
+            lower[start : start + size] = np.linalg.cholesky(precision).T.copy().reshape(size)
+        start += size
         cost += took
-    return kept[:last].copy(), ends, lower, cost
+    return cost
 
 
 @inner
 def _factor(rows, prior, probability, information, most_kept):
     """Return the factor for class probabilities, (M, s), and the information of the modes for these, (K, s)."""
-    classes, scores = rows[5], rows[6]
-    n_different = 1 if classes == 2 or len(scores) > 0 else classes
-    kept, own, lower, cost = factor_of_classes(rows, prior, probability, information, most_kept, 0, n_different)
-    ends = np.empty(classes + 1, dtype=np.int64)
-    ends[0] = 0
-    ends[1 : n_different + 1] = own
-    ends[n_different + 1 :] = len(kept)
+    classes, in_order = rows[5], len(rows[6]) > 0
+    kept, ends = kept_modes(information, classes, in_order, most_kept)
+    lower = np.empty(_start_of(ends, classes))
+    n_different = 1 if classes == 2 or in_order else classes
+    cost = factor_classes(rows, prior, probability, kept, ends, lower, 0, n_different)
     return (information, kept, ends, lower, probability.copy(), cost)
 
 
@@ -341,7 +343,6 @@ def across(columns, curvature, layout, bases, turned, scale, kept):
     first = layout[0]
     begin = np.searchsorted(kept, first)
     found = np.zeros((len(scale), len(kept)))
-    columns, curvature = _bent(columns, curvature)
     for g in range(len(columns)):
         if begin[g] == begin[g + 1]:
             continue
@@ -440,12 +441,11 @@ def _solve_triangles(upper, values):
 def solve_classes(factor, gradient, found, begin, end):
     """Fill ``found`` (K, s) with the inverse of the factor's precision times a gradient, in some columns.
 
-    These are columns ``begin`` to ``end - 1``; classes whose precision is that of another one have none of their own.
+    These are columns ``begin`` to ``end - 1``. Where the classes share one precision (two classes, or classes in an
+    order), only column 0 is filled; see :func:`solve`.
     """
     information, kept, ends, lower, _, _ = factor
-    size = 0
-    for c in range(begin):
-        size += (ends[c + 1] - ends[c]) ** 2
+    size = _start_of(ends, begin)
     for c in range(begin, end):
         for k in range(len(gradient)):
             found[k, c] = gradient[k, c] / (1.0 + information[k, c])
@@ -525,7 +525,7 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
     solve(factor, classes, scores, residual, z)
     direction = z.copy()
     size = _dot(residual, z)
-    loose = max(min(LOOSE, math.sqrt(size / weight)), 1e-8)
+    loose = max(min(LOOSE, math.sqrt(max(size, 0.0) / weight)), 1e-8)
     products = 0
     while products < MOST_PRODUCTS and size > 0.0:
         products += 1
@@ -555,27 +555,44 @@ def _step(rows, prior, probability, ascent, factor, weight, enough, spare):
 
 
 @kernel
+def is_last(decrement, before, value, end):
+    """Whether a step is the last one, given its decrement, that of the step before it, and the objective.
+
+    The fit ends at the decrement ``end``, or where rounding keeps it from that.
+    """
+    return decrement <= max(end, NEGLIGIBLE * abs(value)) or before / 4 < decrement <= STALLED * abs(value)
+
+
+@kernel
+def may_be_outdated(rows, factor, products):
+    """Whether a step took so many products with the Hessian that a new factor may pay for the next one."""
+    cells, base = rows[0], rows[4]
+    a_product = 4.0 * (cells.size + len(factor[0])) * base.shape[1] + 2.0 * len(factor[3])
+    return products * a_product >= max(factor[5], FEWEST_PRODUCTS * a_product)
+
+
+@kernel
 def climb(rows, prior, modes, factor, most_kept, precision, most, before, outdated):
     """Maximise the penalised log likelihood from ``modes`` (K, s), which are overwritten with the end of the climb.
 
-    ``factor`` is computed here if it has no entries or is ``outdated``, with at most ``most_kept`` kept modes of a
-    class. ``precision`` is the squared Newton decrement per unit of weight at which the climb ends, and ``most`` the
-    maximum number of steps. ``before`` is the decrement of the last step of the previous call, or infinity.
+    ``factor`` is computed here if it has no entries, or is ``outdated`` and the information of the modes has changed;
+    it then has at most ``most_kept`` kept modes of a class. ``precision`` is the squared Newton decrement per unit of
+    weight at which the climb ends, and ``most`` the maximum number of steps. ``before`` is the decrement of the last
+    step of the previous call, or infinity.
 
     Return
 
     - the status: `CONVERGED`, `UNFINISHED` after ``most`` steps, or `STUCK` if no part of a step brings a gain;
     - the number of steps, and the decrement of the last one;
     - the log likelihood without and with the penalty, in nats, and the gradient of the latter by the modes;
-    - the factor that was used last, and whether the next step needs a new one.
+    - the factor that was used last, and whether a new one may pay for the next step.
     """
-    cells, _, totals, _, base, _, _ = rows
+    _, _, totals, _, base, _, _ = rows
     weight = max(totals.sum(), 1e-300)
     probability, ascent = np.zeros(base.shape), np.empty(modes.shape)
     spare = np.empty(modes.size)
     tried, tried_probability, tried_ascent = modes.copy(), probability.copy(), ascent.copy()
     likelihood, value = _evaluate(rows, prior, modes, probability, ascent, spare)
-    a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
     steps, status = 0, UNFINISHED
     outdated = outdated or len(factor[0]) == 0
     while status == UNFINISHED and steps < most:
@@ -583,11 +600,9 @@ def climb(rows, prior, modes, factor, most_kept, precision, most, before, outdat
             information = information_of(rows, prior, probability)
             if len(factor[0]) == 0 or has_changed(information, factor[0]):
                 factor = _factor(rows, prior, probability, information, most_kept)
-                a_product = 4.0 * cells.size * modes.shape[1] + 4.0 * modes.size + 2.0 * len(factor[3])
-        end = max(precision * weight, NEGLIGIBLE * abs(value))
         step, products = _step(rows, prior, probability, ascent, factor, weight, SURPLUS * precision * weight, spare)
         decrement = _dot(ascent, step)
-        done = decrement <= end or before / 4 < decrement <= STALLED * abs(value)
+        done = is_last(decrement, before, value, precision * weight)
         before = decrement
         length, hidden = 1.0, 10 * NEGLIGIBLE * abs(value)
         status = STUCK
@@ -605,5 +620,5 @@ def climb(rows, prior, modes, factor, most_kept, precision, most, before, outdat
         modes[:], probability[:], ascent[:] = tried, tried_probability, tried_ascent
         likelihood, value = tried_likelihood, tried_value
         steps += 1
-        outdated = products * a_product >= max(factor[5], FEWEST_PRODUCTS * a_product)
+        outdated = may_be_outdated(rows, factor, products)
     return status, steps, before, likelihood, value, ascent, factor, outdated

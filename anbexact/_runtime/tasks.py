@@ -79,7 +79,10 @@ class Run(Protocol):
 
 @contextmanager
 def in_threads(threads: int) -> Iterator[Run]:
-    """Yield what applies functions, which release the interpreter lock, in this number of threads."""
+    """Yield a function like ``map`` that runs in this many threads and returns a list.
+
+    The functions that it is given should release the interpreter lock.
+    """
     if threads == 1:
         yield lambda function, *given: list(map(function, *given))
     else:

@@ -54,6 +54,13 @@ class TestFit:
         assert model.n_iter_ == logit.refitted.fit.iterations
         assert isinstance(model, RefittedClassifier)
 
+    @pytest.mark.parametrize("interactions", ["families", "pairs"])
+    def test_of_a_single_class_is_certain(self, interactions):
+        X, _ = wave(80)
+        with pytest.warns(UserWarning, match="with a single class"):
+            model = AdditiveClassifier(TANClassifier(), interactions=interactions).fit(X, ["yes"] * len(X))
+        np.testing.assert_array_equal(model.predict_proba(X), 1.0)
+
     def test_of_nothing_is_a_tan(self):
         X, y = load_iris()
         assert isinstance(AdditiveClassifier(smooth=1.0).fit(X, y).estimator_, TANClassifier)

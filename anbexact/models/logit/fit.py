@@ -85,7 +85,7 @@ class Effort(NamedTuple):
         Time limit in seconds, after which the best coefficients found so far are returned as not converged. At most
         half of it is spent on choosing the strength of the prior.
     threads : int
-        Number of threads for cross-validation.
+        Number of threads for cross-validation, and for large smooth fits.
     progress : callable, optional
         Called with a phase and its finished fraction.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from scipy.special import log_softmax
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
+from anbexact._runtime.tasks import in_threads
 from anbexact.models.logit.design import Design
 from anbexact.models.logit.fit import Stop, fit
 from anbexact.models.logit.potentials import Floats, Potentials
@@ -206,10 +206,8 @@ def _refit_all(
         for fold, (shift, _) in zip(folds, found, strict=True):
             fold.shift = shift
         return [value for _, value in found]
-    if at_once == 1:
-        return [fold.refit(l2, deadline) for fold in folds]
-    with ThreadPoolExecutor(at_once) as pool:
-        return list(pool.map(lambda fold: fold.refit(l2, deadline), folds))
+    with in_threads(at_once) as run:
+        return run(lambda fold: fold.refit(l2, deadline), folds)
 
 
 def _refitted(shared: tuple[float, Deadline | None], fold: _Fold) -> tuple[Floats, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from typing import Protocol, Self
 
@@ -42,7 +41,7 @@ from anbexact._kernels.elimination_plan import (
 from anbexact._kernels.posterior import normalise_rows
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.memory import available_memory
-from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.tasks import in_threads, thread_count
 from anbexact._runtime.units import human_bytes
 from anbexact.models.parameters.tables import ConditionalTable
 from anbexact.models.structure import parents_first
@@ -331,12 +330,8 @@ class Elimination:
 
         starts = range(0, n_rows, ROWS_PER_CHUNK)
         stops = [min(start + ROWS_PER_CHUNK, n_rows) for start in starts]
-        if threads == 1:
-            for start, stop in zip(starts, stops, strict=True):
-                chunk(start, stop)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(chunk, starts, stops))
+        with in_threads(threads) as run:
+            run(chunk, starts, stops)
 
     def _room(self) -> Room:
         """Return a new workspace of the usual size."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
 from math import prod
@@ -22,7 +21,7 @@ from anbexact._kernels.posterior import (
 )
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.cached import cached_property
-from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.tasks import in_threads, thread_count
 from anbexact._runtime.warn import warn
 from anbexact.models.network.elimination import Elimination, make_net
 from anbexact.models.parameters.tables import ConditionalTable
@@ -264,8 +263,8 @@ class Posterior:
             work(0, n_rows)
         else:
             bounds = np.linspace(0, n_rows, threads + 1).astype(int).tolist()
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(work, bounds[:-1], bounds[1:]))
+            with in_threads(threads) as run:
+                run(work, bounds[:-1], bounds[1:])
 
     @cached_property
     def _arities_of_features(self) -> Integers:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from anbexact._kernels import smooth as kernels
-from anbexact._kernels.smooth import CONVERGED, STUCK, UNFINISHED, factor_of_classes, solve_classes, turn
+from anbexact._kernels.smooth import CONVERGED, STUCK, UNFINISHED, factor_classes, solve_classes, turn
 from anbexact._kernels.softmax import add_curvature, value_and_gradient
 from anbexact._runtime.tasks import Run
 from anbexact.models.logit.potentials import Floats
 from anbexact.models.smooth.modes import Arrays
 
 PARTS = 4
-"""Number of parts of the rows, and of the classes. It does not depend on the number of threads; nor do sums, then."""
+"""Number of parts of the rows, and of the classes. It is fixed, so that sums, and thus results, do not depend on the
+number of threads."""
 
 
 class FitByParts:
@@ -36,7 +37,8 @@ class FitByParts:
         cells, _, self.totals, weights, base, self.classes, self.scores = self._rows = rows
         self.layout, self.bases, self.turned, self.scale = self._prior = prior
         self.weight = max(float(self.totals.sum()), 1e-300)
-        self._run, self._most_kept, self._precision = run, most_kept, precision
+        self._run, self._most_kept, self._end = run, most_kept, precision * self.weight
+        self._here: tuple[float, float, Floats, Floats] | None = None
         bounds = np.linspace(0, len(cells), PARTS + 1).astype(int)
         self._slices = [slice(start, stop) for start, stop in pairwise(bounds)]
         self._parts = [(cells[own], self.totals[own], weights[own], base[own]) for own in self._slices]
@@ -46,17 +48,18 @@ class FitByParts:
     def climb(
         self, modes: Floats, factor: Arrays, most: int, before: float, outdated: bool
     ) -> tuple[int, int, float, float, float, Floats, Arrays, bool]:
-        """Do what the kernel does, up to rounding; parameters and results are the same."""
-        likelihood, value, probability, ascent = self.evaluate(modes)
+        """Do what the kernel does, up to rounding; parameters and results are the same.
+
+        In later calls, the modes must be those at which the last call ended.
+        """
+        likelihood, value, probability, ascent = self._here or self.evaluate(modes)
         status, steps = UNFINISHED, 0
         while status == UNFINISHED and steps < most:
             if outdated or not len(factor[0]):
                 factor = self.factor(probability, factor)
-            end = max(self._precision * self.weight, kernels.NEGLIGIBLE * abs(value))
-            enough = kernels.SURPLUS * self._precision * self.weight
-            step, products = self.step(probability, ascent, factor, enough)
+            step, products = self.step(probability, ascent, factor)
             decrement = float(np.vdot(ascent, step))
-            done = decrement <= end or before / 4 < decrement <= kernels.STALLED * abs(value)
+            done = kernels.is_last(decrement, before, value, self._end)
             before, hidden = decrement, 10 * kernels.NEGLIGIBLE * abs(value)
             status = STUCK
             for length in 0.5 ** np.arange(40):
@@ -67,14 +70,9 @@ class FitByParts:
                     likelihood, value, probability, ascent = tried
                     steps += 1
                     break
-            a_product = self.product_cost(factor)
-            outdated = products * a_product >= max(factor[5], kernels.FEWEST_PRODUCTS * a_product)
+            outdated = kernels.may_be_outdated(self._rows, factor, products)
+        self._here = likelihood, value, probability, ascent
         return status, steps, before, likelihood, value, ascent, factor, outdated
-
-    def product_cost(self, factor: Arrays) -> float:
-        """Return the number of additions of one product with the Hessian and one solution with the factor."""
-        cells, base = self._rows[0], self._rows[4]
-        return float(4 * cells.size * base.shape[1] + 4 * len(self.scale) * base.shape[1] + 2 * len(factor[3]))
 
     def _shifts(self, modes: Floats) -> Floats:
         """Return the shifts of the cells."""
@@ -113,28 +111,21 @@ class FitByParts:
         if len(last[0]) and not kernels.has_changed(information, last[0]):
             return last
 
-        def one(begin: int, end: int) -> Any:
-            return factor_of_classes(self._rows, self._prior, probability, information, self._most_kept, begin, end)
+        kept, ends = kernels.kept_modes(information, self.classes, len(self.scores) > 0, self._most_kept)
+        lower = np.empty((np.diff(ends) ** 2).sum())
 
-        kept, ends, lower, cost = zip(*self._run(one, self._bounds[:-1], self._bounds[1:]), strict=True)
-        before = np.cumsum([0, *map(len, kept)])
-        own = np.concatenate([part + start for part, start in zip(ends, before, strict=False)])
-        others = np.full(self.classes - len(own), before[-1])
-        return (
-            information,
-            np.concatenate(kept),
-            np.concatenate([before[:1], own, others]),
-            np.concatenate(lower),
-            probability,
-            float(sum(cost)),
-        )
+        def one(begin: int, end: int) -> float:
+            return float(factor_classes(self._rows, self._prior, probability, kept, ends, lower, begin, end))
 
-    def step(self, probability: Floats, ascent: Floats, factor: Arrays, enough: float) -> tuple[Floats, int]:
+        cost = sum(self._run(one, self._bounds[:-1], self._bounds[1:]))
+        return information, kept, ends, lower, probability, cost
+
+    def step(self, probability: Floats, ascent: Floats, factor: Arrays) -> tuple[Floats, int]:
         """Return the Newton step, by preconditioned conjugate gradients, and the number of products it took."""
         step, residual = np.zeros(ascent.shape), ascent.copy()
         z = self._solve(factor, residual)
         direction, size, products = z, float(np.vdot(residual, z)), 0
-        loose = max(min(kernels.LOOSE, sqrt(size / self.weight)), 1e-8)
+        loose = max(min(kernels.LOOSE, sqrt(max(size, 0.0) / self.weight)), 1e-8)
         while products < kernels.MOST_PRODUCTS and size > 0:
             products += 1
             product = self._times_hessian(probability, direction)
@@ -144,7 +135,7 @@ class FitByParts:
             kernels.project(residual, self.classes, self.scores)
             z = self._solve(factor, residual)
             before, size = size, float(np.vdot(residual, z))
-            if size <= max(loose**2 * float(np.vdot(ascent, step)), enough):
+            if size <= max(loose**2 * float(np.vdot(ascent, step)), kernels.SURPLUS * self._end):
                 break
             direction = z + size / before * direction
         return step, products

@@ -13,7 +13,7 @@ from scipy.linalg.blas import dsyrk, dtrsv
 from scipy.linalg.lapack import dpotrs
 from scipy.sparse import csr_matrix
 
-from anbexact._kernels.smooth import project
+from anbexact._kernels.smooth import project, solve
 from anbexact._kernels.softmax import CLASSES, add_curvature, value_and_gradient
 from anbexact._runtime.cached import cached_property
 from anbexact._runtime.deadline import Deadline
@@ -175,6 +175,7 @@ class _Program:
         self.problem, self.cone, self.modes = problem, cone, factor.modes
         self._s = problem.n_classes
         self._scores = problem.rows[-1]
+        self._factor = factor.arrays
         information, kept, ends, lower, _, _ = factor.arrays
         self._information, self._kept = information, []
         start = 0
@@ -222,18 +223,10 @@ class _Program:
 
     def solve(self, gradient: Floats) -> Floats:
         """Return the inverse of the factor's precision times a gradient."""
-        found = np.zeros(gradient.shape)
-        if len(self._scores):
-            along = gradient @ self._scores
-            found = np.outer(self._of_class(0, along[:, None])[:, 0], self._scores)
-            found[0] += (gradient[0] - along[0] * self._scores) / (1.0 + self._information[0])
-            return self._centred(found)
-        if self.cone.hub is not None:
+        if self.cone.hub is not None and not len(self._scores):
             return self._solved_by_differences(self.cone.hub, gradient)
-        for c in range(len(self._kept)):
-            found[:, c] = self._of_class(c, gradient[:, c, None])[:, 0]
-        if self._s == 2:
-            found[:, 1] = -found[:, 0]
+        found = np.zeros(gradient.shape)
+        solve(self._factor, self._s, self._scores, gradient, found)
         return self._centred(found)
 
     def _solved_by_differences(self, hub: int, gradient: Floats) -> Floats:

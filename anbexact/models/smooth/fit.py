@@ -29,7 +29,7 @@ from anbexact.models.logit.design import Design
 from anbexact.models.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.models.logit.fit import OUT_OF_TIME, STATIONARY, Fit, padded
 from anbexact.models.logit.potentials import Floats
-from anbexact.models.smooth.by_parts import FitByParts
+from anbexact.models.smooth.by_parts import PARTS, FitByParts
 from anbexact.models.smooth.modes import NO_FACTOR, Factor, Modes
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
 from anbexact.tables.folds import Folding, Part, parts_of
@@ -46,10 +46,10 @@ TO_PREDICT = 1e-7
 """The same for fits of which only predictions are needed (:mod:`anbexact._runtime.approximate`)."""
 MAX_ITER = 100
 """Maximum number of Newton steps."""
-WORK, LIMITED_WORK = 20_000_000, 500_000
-"""Work of one pass over the rows above which the clock is looked at after every step: without and with a limit."""
 IN_PARTS = 4_000_000
-"""The same above which a pass, and much else of a step, is divided among threads."""
+"""Work of one pass over the rows above which a fit is divided among threads."""
+LIMITED_WORK = 500_000
+"""The same above which the clock is looked at after every step if there is a limit; without one, it is `IN_PARTS`."""
 WHOLE_AT_END = 3e10
 """Maximum number of floating-point operations for an exact curvature at the maximum, which gives standard errors."""
 DENSE_CELLS = 2_500
@@ -79,7 +79,7 @@ class SmoothProblem:
     folding : Folding or None
         How the weights are divided into folds, as in :class:`~anbexact.models.logit.design.Design`.
     threads : int
-        Number of threads of a fit whose passes over the rows are long.
+        Number of threads among which large fits are divided; results do not depend on it.
     """
 
     terms: tuple[SmoothTerm, ...]
@@ -221,7 +221,7 @@ def smooth_fit(
         Shifts from which the fit starts; by default, zeros.
     near : Factor, optional
         The factor of a fit to other rows with the same terms and strengths; it is used until computing a new one is
-        quicker.
+        quicker, and the information of the modes differs from that of this factor.
     variances : bool, default False
         Whether the factor is needed for the variances of modes (:meth:`.Factor.gained`). If not, it is coarser where
         there are few rows, which is quicker; with ``near``, it may be as coarse as that one.
@@ -244,9 +244,9 @@ def smooth_fit(
     arrays = near.arrays if near else NO_FACTOR
     most_kept = MOST_KEPT if variances else min(MOST_KEPT, max(FEW_KEPT, len(problem.weights) // 2))
     limited = deadline is not None and deadline.left < np.inf
-    at_once = 1 if problem.pass_work > (LIMITED_WORK if limited else WORK) else max_iter
+    at_once = 1 if problem.pass_work > (min(LIMITED_WORK, IN_PARTS) if limited else IN_PARTS) else max_iter
     message, iterations, decrement, outdated = "", 0, np.inf, False
-    with climbing(problem, modes, most_kept, precision) as climb:
+    with _climber(problem, modes, most_kept, precision) as climb:
         while True:
             late = deadline is not None and deadline.passed
             most = 0 if late or s < 2 else min(at_once, max_iter - iterations)
@@ -278,11 +278,11 @@ def smooth_fit(
 
 
 @contextmanager
-def climbing(problem: SmoothProblem, modes: Modes, most_kept: int, precision: float) -> Iterator[Callable[..., Any]]:
-    """Yield a function of the other arguments of the kernel ``climb``; it works by parts if passes are long."""
+def _climber(problem: SmoothProblem, modes: Modes, most_kept: int, precision: float) -> Iterator[Callable[..., Any]]:
+    """Yield the kernel ``climb`` with these arguments filled in, or its counterpart by parts if passes are long."""
     rows, prior = problem.rows, modes.prior
     if problem.pass_work > IN_PARTS:
-        with in_threads(problem.threads) as run:
+        with in_threads(min(problem.threads, PARTS)) as run:
             yield FitByParts(run, rows, prior, most_kept, precision).climb
     else:
         yield lambda values, arrays, *state: climb(rows, prior, values, arrays, most_kept, precision, *state)

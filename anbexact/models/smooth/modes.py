@@ -24,7 +24,7 @@ Arrays = tuple[Floats, Numbers, Numbers, Floats, Floats, float]
 """A factor as :mod:`anbexact._kernels.smooth` describes it."""
 NONE = np.zeros(0, dtype=np.int64)
 """An array without entries."""
-LITTLE = 1_000_000
+ONE_THREAD = 1_000_000
 """Number of entries of a factor up to which one thread suffices."""
 NO_FACTOR: Arrays = (np.zeros((0, 0)), NONE, NONE, np.zeros(0), np.zeros((0, 0)), 0.0)
 """The factor of a fit that is given no other one: without entries, so that the fit computes its own."""
@@ -171,15 +171,18 @@ class Factor:
                 curvature = score_variance(totals, p, scores)
             else:
                 curvature = s / (s - 1) * totals * p[:, c] * (1 - p[:, c])
-            between = across(columns, curvature, *modes.prior, own)
-            explained = solve_triangular(upper, between.T, trans=1, check_finite=False) if len(own) else between.T
-            # What the rows add to the precision of a mode, less what the kept modes explain of it.
-            added = np.maximum(information[:, c] - np.einsum("ij,ij->j", explained, explained), 0.0)
+            added = information[:, c].copy()
+            if 0 < len(own) < len(added):
+                others = np.delete(np.arange(len(added)), own)
+                between = across(columns, curvature, *modes.prior, own)[others]
+                explained = solve_triangular(upper, between.T, trans=1, check_finite=False)
+                # What the rows add to the precision of a mode, less what the kept modes explain of it.
+                added[others] = np.maximum(added[others] - np.einsum("ij,ij->j", explained, explained), 0.0)
             covariance = dpotri(upper, lower=0)[0] if len(own) else upper
             found = np.zeros(at[-1])
             add_gains(modes.layout, own, added / (1 + added), covariance, 1.0 if alike else 1 - 1 / s, at, found)
             return found
 
-        with in_threads(threads if len(lower) > LITTLE else 1) as run:
-            found = sum(run(of_class, range(1 if alike else s)))
+        with in_threads(threads if len(lower) > ONE_THREAD else 1) as run:
+            found = sum(run(of_class, range(1 if alike else s)), start=np.zeros(at[-1]))
         return [part.reshape(shape) for part, shape in zip(np.split(found, at[1:-1]), shapes, strict=True)]

@@ -421,17 +421,17 @@ def smooth_refit(
         evidence = dict.fromkeys(wanted, np.inf)
     arcs = asked_arcs(evidence, network)
     if not arcs or deadline.passed:
-        return _without_folds(first)
+        return _finished(first)
     joined = joined_network(network, arcs)
     if effort.time_limit is not None:
         effort = effort._replace(time_limit=max(effort.time_limit - deadline.elapsed, 1e-3))
     second = _refit(table, joined, smooth, interactions, arcs, effort, how)
-    return _without_folds(second if not isinstance(smooth, str) or _predicts_better(second, first) else first)
+    return _finished(second if not isinstance(smooth, str) or _predicts_better(second, first) else first)
 
 
-def _without_folds(found: SmoothRefit) -> SmoothRefit:
-    """Return a refit without how folds divide its rows, which is not needed any more."""
-    design, problem = replace(found.design, folding=None), replace(found.problem, folding=None)
+def _finished(found: SmoothRefit) -> SmoothRefit:
+    """Return a refit without what was needed for it only: how folds divide its rows, and the number of threads."""
+    design, problem = replace(found.design, folding=None), replace(found.problem, folding=None, threads=1)
     return replace(found, design=design, problem=problem)
 
 
@@ -526,7 +526,8 @@ def with_pair(refitted: SmoothRefit, network: TableNetwork, arc: Arc, effort: Ef
             own = dict.fromkeys(arc, pair_strength(problem, start, term))
             positive = {name: strength for name, strength in known.items() if strength}
             smoothness = replace(smoothness, strengths={**smoothness.strengths, "interaction": {**own, **positive}})
-        return _fitted(network, problem, smoothness, refitted.constraints, design, start, (effort, deadline))
+        limits = effort, deadline
+        return _finished(_fitted(network, problem, smoothness, refitted.constraints, design, start, limits))
 
 
 def _fitted(
