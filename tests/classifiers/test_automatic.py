@@ -118,7 +118,12 @@ def test_the_members_where_columns_are_cut():
     plain, equal_width = ["TAN, 8 intervals", "ANB, 5 intervals"], "kDB hierarchical, equal width"
     on_five, four_parents = "ANB smooth, 5 intervals", "kDB hierarchical, 4 parents"
     few, trees = found(499), "kDB trees, 8 intervals"
-    assert list(few) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
+    assert list(few) == list(found(150)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
+    fewer = found(149)
+    assert list(fewer) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, "TAN smooth", "ANB smooth"]
+    assert (fewer["TAN smooth"], fewer["ANB smooth"]) == (simple, tree)
+    wide = members.MANY_FEATURES + 1  # no smooth ANB could stand in for that on five intervals
+    assert list(found(149, n_features=wide)) == list(found(150, n_features=wide)) == list(fewer)[:-2]
     assert few[on_five] == simple
     assert list(found(500)) == list(found(1_999)) == [*list(few)[:-2], trees, *plain[1:], on_five]
     assert list(found(500, n_features=6)) == list(found(500))
@@ -127,7 +132,7 @@ def test_the_members_where_columns_are_cut():
     assert (of_trees.k, of_trees.parameters, of_trees.discretizer.n_bins) == (1, "tree", 8)
     assert trees in found(500, n_features=6, readable=True)
     assert trees not in found(500, settings={"discretizer": "mdlp"})
-    assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
+    assert list(found(39)) == list(found(20)) == [name for name in fewer if name != equal_width]
     many = [bayes, "kernel", "kDB", equal_width, four_parents, trees]
     assert list(found(2_000)) == list(found(14_999)) == many
     more = found(15_000)
@@ -152,6 +157,16 @@ def test_the_members_where_columns_are_cut():
     assert one_rule["ANB smooth"] == tree
     many_features = found(2_000, n_features=220, readable=True)
     assert not {"TAN smooth", "ANB smooth", "ANB, 5 intervals"} & set(many_features)
+
+
+@pytest.mark.parametrize("how", [{}, {"readable": True}, {"settings": {"discretizer": "mdlp"}}])
+def test_with_few_rows_smooth_members_choose_their_own_tuning(how):
+    def tuned_like(n_rows):
+        found = automatic_members(5, 2, n_rows, how.get("settings", {}), readable=how.get("readable", False))
+        return {member.like for member in found if "smooth" in member.name and member.name != "NB smooth"}
+
+    assert tuned_like(149) == {None}
+    assert tuned_like(150) == {"NB smooth"}
 
 
 def test_with_a_time_limit_the_smooth_tree_comes_second():

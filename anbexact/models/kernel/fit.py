@@ -60,6 +60,10 @@ HELD_AT_ONCE = 64
 BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
+AHEAD, ROWS_TO_TRUST = 1.5, 150
+"""Number of standard errors by which a neighbour must be better than the setting that it replaces, if fewer distinct
+rows than the second number are held out in all folds. Among so few rows, the best of many settings is often best by
+chance."""
 ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (200, 1_000), 3
 """Relevances are learned from a third of the distinct rows, but from at least 200 of them, and at most 1,000."""
 MOST_CORRELATIONS = 5 * 10**7
@@ -202,7 +206,8 @@ def choose_kernel(
     has a lower loss. If at least `ROWS_TO_GUIDE` distinct rows are held out in the first fold, it is first made with
     the loss in this fold, and then continued from its end with the loss in all folds. If relevances may also be
     learned, both stages are repeated from there with learned ones, and only the rate and the precision change; the
-    better of both ends is the result.
+    better of both ends is the result. If fewer than `ROWS_TO_TRUST` distinct rows are held out, a neighbour must be
+    better by `AHEAD` standard errors of the difference.
 
     In up to `FOLDS` folds, the model is learned from as many distinct rows as it may have points, but from at least
     `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once
@@ -242,13 +247,15 @@ def choose_kernel(
             folds.append(_Fold(left, held, cut_points, most_points, rng))
     if not folds:
         return KernelChoice(at(place))
+    enough = sum(fold.n_held for fold in folds) >= ROWS_TO_TRUST
     tried: dict[tuple[int, ...], list[Floats]] = {}
 
     def loss_at(place: tuple[int, ...], n_folds: int, rival: tuple[int, ...] | None = None) -> float:
         """Return the mean loss in the first folds; infinity if a rival is much better in some of them."""
         losses = tried.setdefault(place, [])
         while len(losses) < n_folds:
-            if rival is not None and _is_behind(losses, tried[rival]):
+            many = sum(map(len, losses)) >= ROWS_TO_RACE
+            if rival is not None and many and _is_behind(losses, tried[rival], BEHIND):
                 return inf
             losses.append(folds[len(losses)].losses(at(place), deadline))
             if progress is not None and len(losses) == 1:
@@ -265,7 +272,9 @@ def choose_kernel(
             if 0 <= near[axis] < lengths[axis] and not deadline.passed:
                 found.append((loss_at(near, n_folds, place), near, step))
         best = min(found, default=None)
-        return best if best is not None and best[0] < loss_at(place, n_folds) else None
+        if best is None or not best[0] < loss_at(place, n_folds):
+            return None
+        return best if enough or _is_behind(tried[place][:n_folds], tried[best[1]], AHEAD) else None
 
     def end_of_climb(place: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
         for n_folds in sorted({1 if folds[0].n_held >= ROWS_TO_GUIDE else len(folds), len(folds)}):
@@ -292,12 +301,10 @@ def choose_kernel(
     return KernelChoice(at(place), loss_at(place, len(known)), of_frequencies)
 
 
-def _is_behind(losses: Sequence[Floats], of_best: Sequence[Floats]) -> bool:
-    """Whether losses of rows in some folds exceed those of the best setting by more than `BEHIND` standard errors."""
-    if sum(map(len, losses)) < ROWS_TO_RACE:
-        return False
-    differences = np.concatenate(losses) - np.concatenate(of_best[: len(losses)])
-    return bool(differences.sum() > BEHIND * np.linalg.norm(differences))
+def _is_behind(losses: Sequence[Floats], of_other: Sequence[Floats], least: float) -> bool:
+    """Whether losses of rows in some folds exceed those of another setting by more than ``least`` standard errors."""
+    differences = np.concatenate(losses) - np.concatenate(of_other[: len(losses)])
+    return bool(differences.sum() > least * np.linalg.norm(differences))
 
 
 def _for_relevance(rows: DistinctRows) -> DistinctRows:

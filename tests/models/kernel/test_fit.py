@@ -375,22 +375,26 @@ class FoldLosses:
         return found
 
 
-def climbed(of_rows, weights, lengths, learned=False, guided=True):
+def climbed(of_rows, weights, lengths, learned=False, guided=True, ahead=0.0):
     """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on.
 
     It climbs on the loss in the first fold, if this one guides it, and then on that in all folds. Before each further
     fold, a setting competes with the best one: it is left out while it is worse, in the folds in which it is known,
-    by more than a standard error, the root of the sum of squared differences of rows. If relevances may be learned,
-    that comes after the last exponent, and the search goes on there without exponents.
+    by more than a standard error, the root of the sum of squared differences of rows. It replaces the best one if it
+    is better by more than ``ahead`` standard errors. If relevances may be learned, that comes after the last
+    exponent, and the search goes on there without exponents.
     """
     known = {}
+
+    def gains(place, rival, n_folds):
+        both = zip(of_rows(place)[:n_folds], of_rows(rival), strict=False)
+        return [other - own for ours, others in both for own, other in zip(ours, others, strict=True)]
 
     def compared(place, n_folds, rival=None):
         while known.get(place, 0) < n_folds:
             if rival is not None:
-                both = zip(of_rows(place)[: known.get(place, 0)], of_rows(rival), strict=False)
-                pairs = [own - other for ours, others in both for own, other in zip(ours, others, strict=True)]
-                if sum(pairs) > sqrt(sum(own**2 for own in pairs)):
+                won = gains(place, rival, known.get(place, 0))
+                if -sum(won) > sqrt(sum(own**2 for own in won)):
                     return inf
             known[place] = known.get(place, 0) + 1
         return sum(map(sum, of_rows(place)[:n_folds])) / sum(weights[:n_folds])
@@ -409,6 +413,9 @@ def climbed(of_rows, weights, lengths, learned=False, guided=True):
                         found = {step: compared(place, n_folds, here) for step, place in near.items()}
                         best = sorted(found, key=found.get)[:1]
                         steps = [step for step in best if found[step] < compared(here, n_folds)]
+                        if steps:
+                            won = gains(near[steps[0]], here, n_folds)
+                            steps = steps if sum(won) > ahead * sqrt(sum(own**2 for own in won)) else []
                         here = near[steps[0]] if steps else here
         return here
 
@@ -429,8 +436,9 @@ class TestChoice:
         """Let settings compete, and the first fold guide the search, on the few rows of a sample."""
         monkeypatch.setattr(fit_module, "ROWS_TO_RACE", 1)
         monkeypatch.setattr(fit_module, "ROWS_TO_GUIDE", 1)
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 1)
 
-    def check(self, table, n_folds=3, values=VALUES, tie=2e-3):
+    def check(self, table, n_folds=3, values=VALUES, tie=2e-3, ahead=0.0):
         """Fits that go on to the end choose the setting of the formula; usual ones may decide a tie otherwise."""
         with to_the_end():
             exact = choose_kernel(table, {}, values, 1_000, Deadline())
@@ -438,7 +446,7 @@ class TestChoice:
         losses = FoldLosses(table, values, n_folds)
         exponents = [value for value in values[2] if value != LEARNED]
         lengths = [*map(len, values[:2]), len(exponents)]
-        place = climbed(losses.of_rows, losses.weights, lengths, LEARNED in values[2])
+        place = climbed(losses.of_rows, losses.weights, lengths, LEARNED in values[2], ahead=ahead)
         setting = tuple(own[k] for own, k in zip(values, place, strict=True))
         assert exact.setting == setting
         of_usual = tuple(own.index(value) for own, value in zip(values, usual.setting, strict=True))
@@ -469,39 +477,66 @@ class TestChoice:
         values = [0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0], [*exponents, LEARNED]
         self.check(Sample.drawn(seed, 20, weights).table, values=values)
 
+    @pytest.mark.parametrize(
+        ("seed", "weights", "learned"),
+        [
+            (0, "ones", False),
+            (1, "mixed", True),
+            *(pytest.param(seed, "ones", True, marks=pytest.mark.slow) for seed in range(2, 6)),
+            *(pytest.param(seed, "mixed", False, marks=pytest.mark.slow) for seed in range(2, 6)),
+        ],
+    )
+    def test_of_few_rows_replaces_a_setting_only_if_it_is_better_by_standard_errors(
+        self, seed, weights, learned, monkeypatch
+    ):
+        table = Sample.drawn(seed, 20, weights).table
+        values = [*self.VALUES[:2], [*self.VALUES[2], *[LEARNED] * learned]]
+        n_rows = sum(len(DistinctRows.of(held).weights) for _, held in split_table(table, 3))
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", n_rows + 1)
+        self.check(table, values=values, ahead=fit_module.AHEAD)
+        monkeypatch.setattr(fit_module, "AHEAD", inf)
+        shy = choose_kernel(table, {}, values, 1_000, Deadline()).setting
+        assert shy[:2] == self.START[:2]
+        assert shy[2] in (self.START[2], LEARNED)
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", n_rows)
+        self.check(table, values=values)
+
+    @pytest.mark.parametrize("ahead", [0.0, 0.5, 1.5])
     @pytest.mark.parametrize("learned", [False, True])
     @pytest.mark.parametrize("guided", [True, False])
     @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
-    def test_order_of_the_climb_decides_between_several_ends(self, lengths, guided, learned, monkeypatch):
+    def test_order_of_the_climb_decides_between_several_ends(self, lengths, guided, learned, ahead, monkeypatch):
         """On losses of many local minima, which no model has; a first fold of enough rows guides the climb."""
-        monkeypatch.setattr(fit_module, "ROWS_TO_GUIDE", 1 if guided else 2)
+        monkeypatch.setattr(fit_module, "ROWS_TO_GUIDE", 4 if guided else 5)
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 13 if ahead else 12)
+        monkeypatch.setattr(fit_module, "AHEAD", ahead)
         values, ends = [list(map(float, range(n))) for n in lengths], set()
         values[2] += [LEARNED] * learned
         for seed in range(20):
-            of_folds = np.random.default_rng(seed).random((3, *lengths[:2], lengths[2] + learned))
+            of_folds = np.random.default_rng(seed).random((3, *lengths[:2], lengths[2] + learned, 4))
             folds = iter(of_folds)
 
             class Known:
-                n_held, weight, loss_of_frequencies = 1, 1.0, 0.0
+                n_held, weight, loss_of_frequencies = 4, 4.0, 0.0
 
                 def __init__(self, *parts, folds=folds):
                     self.of_place = next(folds)
 
                 def losses(self, setting, _):
                     place = tuple(own.index(value) for own, value in zip(values, setting, strict=True))
-                    return np.array([self.of_place[place]])
+                    return self.of_place[place]
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
             chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, Deadline())
 
             def of_rows(place, of_folds=of_folds):
-                return [[of_fold[place]] for of_fold in of_folds]
+                return [of_fold[place].tolist() for of_fold in of_folds]
 
-            place = climbed(of_rows, [1.0] * 3, lengths, learned, guided)
+            place = climbed(of_rows, [4.0] * 3, lengths, learned, guided, ahead)
             assert chosen.setting == tuple(own[k] for own, k in zip(values, place, strict=True))
-            assert chosen.log_loss == pytest.approx(of_folds.mean(axis=0)[place])
+            assert chosen.log_loss == pytest.approx(of_folds.mean(axis=(0, -1))[place])
             ends.add(place)
-        assert len(ends) > 3
+        assert len(ends) > (1 if ahead else 3)
 
     @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
     def test_holds_out_whole_groups(self, seed):
@@ -652,7 +687,7 @@ class TestChoice:
                 def losses(self, setting, _):
                     place = tuple(own.index(value) for own, value in zip(values, setting, strict=True))
                     self.deadline.known.append((self.fold, setting))
-                    return np.array([self.of_place[place]])
+                    return self.of_place[place][None]
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
             chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, deadline)
