@@ -75,8 +75,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
     rate : float or "auto", default "auto"
         θ, above 0. ``"auto"`` chooses it from the powers of 2 from 1/4 to 16, divided by the number of features with
         two states or more, by cross-validation in up to three folds
-        (:func:`~anbexact.models.kernel.fit.choose_kernel`). With fewer than 150 distinct rows, a rate, precision or
-        relevance replaces another one only if it is better by 1.5 standard errors.
+        (:func:`~anbexact.models.kernel.fit.choose_kernel`). With fewer than 150 rows, a rate, precision or exponent
+        of relevance replaces its neighbour only if it is better by 1.5 standard errors of the difference.
     l2 : float or "auto", default "auto"
         λ, above 0. ``"auto"`` chooses it likewise from the powers of 10 from 0.0001 to 1.
     relevance : float, "learned" or "auto", default "auto"

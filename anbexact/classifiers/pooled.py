@@ -186,7 +186,7 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"out of time"``, ``"not needed"`` (because
         an earlier automatic member predicts the held-out rows with a total loss below 1 nat, or a loss per row below
-        0.002), ``"same as"`` and the name of an earlier automatic member (learned from all rows, both predict them
+        0.001), ``"same as"`` and the name of an earlier automatic member (learned from all rows, both predict them
         alike, so that the later one is left out), names of simpler members with ``"are far behind"`` (all of them
         predict much worse than the best member, so that the one that extends them was not learned) or the reason why
         it could not be learned.

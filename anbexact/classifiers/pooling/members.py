@@ -29,8 +29,8 @@ MANY_FEATURES, MOST_SETS_TIMES_ROWS = 22, 5 * 10**9
 its structure exactly, because it would take too long."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
 """Two limits on classes times features times `INTERVALS`. Up to the first, automatic members have smooth
-interactions; up to the second, only a smooth TAN has them, and only if columns are cut; beyond it, smooth members
-have main effects only."""
+interactions; up to the second, only a smooth TAN has them, and only if columns are cut and kernel logistic regression
+is not a member; beyond it, smooth members have main effects only."""
 INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""
 FEW_VALUES, FEW_INTERVALS, FEWEST_INTERVALS, MORE_INTERVALS = 300, 8, 4, 16
@@ -48,8 +48,8 @@ FEW_FEATURES, ROWS_FOR_TREES_OF_INTERVALS = 6, 500
 """Where columns are cut, number of features up to which, and number of rows from which on, a kDB with one parent and
 tables as trees is a member: it finds interactions of two features in narrow regions."""
 ROWS_FOR_SMOOTH_ANB = 15_000
-"""Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic
-regression."""
+"""Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic regression;
+with very few rows, it is one, too (`ROWS_FOR_FIVE_INTERVALS`)."""
 ROWS_FOR_TABLES, ROWS_FOR_REFITS, ROWS_WITHOUT_ANB_REFITTED = 30, 50, 1_000
 """Where no column is cut: numbers of rows from which on there are automatic members as they are learned; refits,
 which stand in for smooth shapes of kDB and ANB; and from which on ANB is not refitted."""
@@ -59,9 +59,9 @@ MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
 ROWS_FOR_FIVE_INTERVALS = 150
-"""Where columns are cut and ANB may have smooth shapes, number of rows below which smooth members choose their own
-tuning, instead of that of naive Bayes. Next to kernel logistic regression, TAN and ANB with smooth shapes on the cut
-points of MODL are then members instead of ANB on five intervals."""
+"""Number of rows below which, where columns are cut and ANB may have smooth shapes, smooth members choose their own
+tuning instead of taking over that of naive Bayes. Next to kernel logistic regression, TAN and ANB with smooth shapes
+on the cut points of MODL then replace both ANB on five intervals."""
 FEW_POINTS, POINTS, MORE_POINTS = 400, 1_000, 2_600
 """Maximum numbers of its points: below `ROWS_FOR_POINTS` rows if no column is cut, where more of them predict no
 better; in general; and with a number of rows from there up to `ROWS_AGAIN_FOR_POINTS`, or from `ROWS_FOR_MORE_POINTS`
@@ -106,9 +106,10 @@ def automatic_members(
     With few features and enough rows, a kDB with one parent and tables as trees is added, on the latter intervals.
     Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
     Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows; but below
-    `ROWS_FOR_FIVE_INTERVALS`, TAN and ANB with smooth shapes on these are members instead of ANB on five intervals.
-    From `ROWS_FOR_FOUR_PARENTS` rows on, the only networks are naive Bayes and kDB on these cut points, the kDB with
-    hierarchical tables and with trees and, from `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
+    `ROWS_FOR_FIVE_INTERVALS`, if ANB may have smooth shapes, TAN and ANB with smooth shapes on these cut points are
+    members instead of both ANB on five intervals. From `ROWS_FOR_FOUR_PARENTS` rows on, the only networks are naive
+    Bayes and kDB on these cut points, the kDB with hierarchical tables and with trees and, from `ROWS_FOR_SMOOTH_ANB`
+    rows on, the smooth ANB.
 
     Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them,
     and TAN, too, where kernel logistic regression is not a member; and TAN, kDB and ANB as they are learned. With few
@@ -174,8 +175,9 @@ class _Kinds(NamedTuple):
     ``hierarchical``, ``trees`` and, where columns are cut, ``trees_of_intervals`` are whether a kDB with such tables
     is a member, and ``four_parents`` whether one with four parents is. Where no column is cut, ``tables`` and
     ``refits`` are whether networks are members as they are learned, and refitted, and ``anb_refitted`` whether ANB
-    may be one of the latter. Where columns are cut by several rules, ``smooth_anb`` is whether the smooth ANB on the
-    cut points of MODL is a member where rows are not ``few``, which `ROWS_FOR_FIVE_INTERVALS` explains.
+    may be one of the latter. Where columns are cut, ``few`` is whether rows are so few that
+    `ROWS_FOR_FIVE_INTERVALS` applies. If not, and columns are cut by several rules, ``smooth_anb`` is whether the
+    smooth ANB on the cut points of MODL is a member.
     """
 
     exact: bool

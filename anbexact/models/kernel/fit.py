@@ -61,9 +61,9 @@ BEHIND, ROWS_TO_RACE = 1.0, 50
 """Number of standard errors of the difference of losses, and of distinct rows: a setting that is worse than the best
 one by more, on so many rows or more of the folds so far, is not tried in the others."""
 AHEAD, ROWS_TO_TRUST = 1.5, 150
-"""Number of standard errors by which a neighbour must be better than the setting that it replaces, if fewer distinct
-rows than the second number are held out in all folds. Among so few rows, the best of many settings is often best by
-chance."""
+"""Number of standard errors of the difference by which a neighbour must be better than the setting that it replaces,
+if the rows that are held out in all folds are fewer than the second number, and so is their weight. With so few rows,
+the best of many settings is often best by chance."""
 ROWS_FOR_RELEVANCE, SHARE_FOR_RELEVANCE = (200, 1_000), 3
 """Relevances are learned from a third of the distinct rows, but from at least 200 of them, and at most 1,000."""
 MOST_CORRELATIONS = 5 * 10**7
@@ -206,8 +206,9 @@ def choose_kernel(
     has a lower loss. If at least `ROWS_TO_GUIDE` distinct rows are held out in the first fold, it is first made with
     the loss in this fold, and then continued from its end with the loss in all folds. If relevances may also be
     learned, both stages are repeated from there with learned ones, and only the rate and the precision change; the
-    better of both ends is the result. If fewer than `ROWS_TO_TRUST` distinct rows are held out, a neighbour must be
-    better by `AHEAD` standard errors of the difference.
+    better of both ends is the result. If the distinct rows that are held out are fewer than `ROWS_TO_TRUST`, and so
+    is their weight, the better neighbour replaces a setting only if it is better by more than `AHEAD` standard errors
+    of the difference; learned relevances need only be better.
 
     In up to `FOLDS` folds, the model is learned from as many distinct rows as it may have points, but from at least
     `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once
@@ -247,7 +248,7 @@ def choose_kernel(
             folds.append(_Fold(left, held, cut_points, most_points, rng))
     if not folds:
         return KernelChoice(at(place))
-    enough = sum(fold.n_held for fold in folds) >= ROWS_TO_TRUST
+    enough = sum(max(fold.n_held, fold.weight) for fold in folds) >= ROWS_TO_TRUST
     tried: dict[tuple[int, ...], list[Floats]] = {}
 
     def loss_at(place: tuple[int, ...], n_folds: int, rival: tuple[int, ...] | None = None) -> float:

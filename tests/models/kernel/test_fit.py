@@ -491,14 +491,15 @@ class TestChoice:
     ):
         table = Sample.drawn(seed, 20, weights).table
         values = [*self.VALUES[:2], [*self.VALUES[2], *[LEARNED] * learned]]
-        n_rows = sum(len(DistinctRows.of(held).weights) for _, held in split_table(table, 3))
-        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", n_rows + 1)
+        held = [DistinctRows.of(held).weights for _, held in split_table(table, 3)]
+        n_rows = sum(max(len(of_fold), of_fold.sum()) for of_fold in held)
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", n_rows + 1e-6)
         self.check(table, values=values, ahead=fit_module.AHEAD)
         monkeypatch.setattr(fit_module, "AHEAD", inf)
         shy = choose_kernel(table, {}, values, 1_000, Deadline()).setting
         assert shy[:2] == self.START[:2]
         assert shy[2] in (self.START[2], LEARNED)
-        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", n_rows)
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", n_rows - 1e-6)
         self.check(table, values=values)
 
     @pytest.mark.parametrize("ahead", [0.0, 0.5, 1.5])
@@ -506,7 +507,10 @@ class TestChoice:
     @pytest.mark.parametrize("guided", [True, False])
     @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
     def test_order_of_the_climb_decides_between_several_ends(self, lengths, guided, learned, ahead, monkeypatch):
-        """On losses of many local minima, which no model has; a first fold of enough rows guides the climb."""
+        """On losses of many local minima, which no model has; a first fold of enough rows guides the climb.
+
+        With few rows in all folds, it only goes to settings that are better by ``ahead`` standard errors.
+        """
         monkeypatch.setattr(fit_module, "ROWS_TO_GUIDE", 4 if guided else 5)
         monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 13 if ahead else 12)
         monkeypatch.setattr(fit_module, "AHEAD", ahead)
@@ -657,9 +661,33 @@ class TestChoice:
         assert np.isfinite(chosen.log_loss)
         assert told == [("rate, precision and relevance", 1 / 75)]
 
+    @pytest.mark.parametrize("distinct", [1, 4])
+    @pytest.mark.parametrize(("weight", "trusted"), [(4.0, True), (3.0, False)])
+    def test_trusts_few_distinct_rows_of_enough_weight(self, distinct, weight, trusted, monkeypatch):
+        """Twelve rows are enough, whether they are distinct or weights say so; this is for every fold."""
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 12)
+        monkeypatch.setattr(fit_module, "AHEAD", inf)
+        values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0]
+
+        class Known:
+            n_held, loss_of_frequencies = distinct, 0.0
+
+            def __init__(self, *parts):
+                self.weight = weight
+
+            def losses(self, setting, _):
+                return np.full(distinct, abs(setting.rate - 2.0) + abs(setting.l2 - 0.1))
+
+        monkeypatch.setattr(fit_module, "_Fold", Known)
+        chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, Deadline())
+        assert chosen.setting == ((2.0, 0.1, 0.0) if trusted or distinct == 4 else (4.0, 1.0, 0.0))
+
+    @pytest.mark.parametrize("few", [False, True])
     @pytest.mark.parametrize("learned", [False, True])
-    def test_without_more_time_is_the_best_so_far(self, learned, monkeypatch):
+    def test_without_more_time_is_the_best_so_far(self, learned, few, monkeypatch):
         """Time runs out after a number of fits. What was known in fewer folds does not replace what was in all."""
+        monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 4 if few else 1)
+        monkeypatch.setattr(fit_module, "AHEAD", 0.5)
         values, n_folds = [[0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5, 1.0]], set()
         shape = tuple(map(len, values))
         values[2] = values[2] + [LEARNED] * learned
