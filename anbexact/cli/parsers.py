@@ -53,9 +53,12 @@ class CommandParser(Parser):
     def parse_known_args(  # type: ignore[override]  # typeshed has one signature per kind of namespace
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> Any:
-        """Parse arguments as the base class does."""
+        """Parse arguments as the base class does, but refuse unknown ones here: the message names the command."""
         self.fill()
-        return super().parse_known_args(args, namespace)
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
 
     def format_help(self) -> str:
         """Return the help text."""

@@ -480,6 +480,8 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
         ([], "the following arguments are required: COMMAND (see anbexact --help)"),
         (["learn"], "invalid choice: 'learn'"),
         (["fit", "monks.csv"], "the following arguments are required: --class (see anbexact fit --help)"),
+        (["convert", "a.json", "-o", "b.xdsl"], "unrecognized arguments: -o (see anbexact convert --help)"),
+        (["--brief"], "the following arguments are required: COMMAND (see anbexact --help)"),
         (["fit", "--model", "anb", "no.csv", "--class", "y"], "cannot read no.csv: No such file or directory"),
         (["fit", "--model", "anb", "no.parquet", "--class", "y"], "cannot read no.parquet: "),
         (["fit", "--model", "anb", ".", "--class", "y"], "cannot read .: Is a directory"),
