@@ -255,8 +255,11 @@ def choose_kernel(
         """Return the mean loss in the first folds; infinity if a rival is much better in some of them."""
         losses = tried.setdefault(place, [])
         while len(losses) < n_folds:
-            many = sum(map(len, losses)) >= ROWS_TO_RACE
-            if rival is not None and many and _is_behind(losses, tried[rival], BEHIND):
+            if (
+                rival is not None
+                and sum(map(len, losses)) >= ROWS_TO_RACE
+                and _is_behind(losses, tried[rival], BEHIND)
+            ):
                 return inf
             losses.append(folds[len(losses)].losses(at(place), deadline))
             if progress is not None and len(losses) == 1:
@@ -266,16 +269,20 @@ def choose_kernel(
     def best_near(
         place: tuple[int, ...], axis: int, steps: Sequence[int], n_folds: int
     ) -> tuple[float, tuple[int, ...], int] | None:
-        """Return the loss, the place and the step of the best neighbour; None if none has a lower loss."""
+        """Return the loss, the place and the step of the best neighbour; None if it is not better by enough."""
         found = []
         for step in steps:
             near = (*place[:axis], place[axis] + step, *place[axis + 1 :])
             if 0 <= near[axis] < lengths[axis] and not deadline.passed:
                 found.append((loss_at(near, n_folds, place), near, step))
         best = min(found, default=None)
-        if best is None or not best[0] < loss_at(place, n_folds):
-            return None
-        return best if enough or _is_behind(tried[place][:n_folds], tried[best[1]], AHEAD) else None
+        if (
+            best is not None
+            and best[0] < loss_at(place, n_folds)
+            and (enough or _is_behind(tried[place][:n_folds], tried[best[1]], AHEAD))
+        ):
+            return best
+        return None
 
     def end_of_climb(place: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
         for n_folds in sorted({1 if folds[0].n_held >= ROWS_TO_GUIDE else len(folds), len(folds)}):

@@ -664,7 +664,7 @@ class TestChoice:
     @pytest.mark.parametrize("distinct", [1, 4])
     @pytest.mark.parametrize(("weight", "trusted"), [(4.0, True), (3.0, False)])
     def test_trusts_few_distinct_rows_of_enough_weight(self, distinct, weight, trusted, monkeypatch):
-        """Twelve rows are enough, whether they are distinct or weights say so; this is for every fold."""
+        """Twelve held-out rows are enough, be it by their number or by their weight, whichever is more in a fold."""
         monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 12)
         monkeypatch.setattr(fit_module, "AHEAD", inf)
         values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0]
@@ -715,7 +715,7 @@ class TestChoice:
                 def losses(self, setting, _):
                     place = tuple(own.index(value) for own, value in zip(values, setting, strict=True))
                     self.deadline.known.append((self.fold, setting))
-                    return self.of_place[place][None]
+                    return np.array([self.of_place[place]])
 
             monkeypatch.setattr(fit_module, "_Fold", Known)
             chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, deadline)
