@@ -118,14 +118,7 @@ def test_the_members_where_columns_are_cut():
     plain, equal_width = ["TAN, 8 intervals", "ANB, 5 intervals"], "kDB hierarchical, equal width"
     on_five, four_parents = "ANB smooth, 5 intervals", "kDB hierarchical, 4 parents"
     few, trees = found(499), "kDB trees, 8 intervals"
-    assert list(few) == list(found(150)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
-    fewer = found(149)
-    assert list(fewer) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, "TAN smooth", "ANB smooth"]
-    assert (fewer["TAN smooth"], fewer["ANB smooth"]) == (simple, tree)
-    wide = members.MANY_FEATURES + 1  # no smooth ANB could stand in for that on five intervals
-    assert list(found(149, n_features=wide)) == list(found(150, n_features=wide)) == list(fewer)[:-2]
-    many_classes = [member.name for member in automatic_members(10, 20, 149, {})]  # too many coefficients for that
-    assert many_classes == [bayes, "kernel", plain[0], equal_width, plain[1]]
+    assert list(few) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
     assert few[on_five] == simple
     assert list(found(500)) == list(found(1_999)) == [*list(few)[:-2], trees, *plain[1:], on_five]
     assert list(found(500, n_features=6)) == list(found(500))
@@ -134,7 +127,7 @@ def test_the_members_where_columns_are_cut():
     assert (of_trees.k, of_trees.parameters, of_trees.discretizer.n_bins) == (1, "tree", 8)
     assert trees in found(500, n_features=6, readable=True)
     assert trees not in found(500, settings={"discretizer": "mdlp"})
-    assert list(found(39)) == list(found(20)) == [name for name in fewer if name != equal_width]
+    assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
     many = [bayes, "kernel", "kDB", equal_width, four_parents, trees]
     assert list(found(2_000)) == list(found(14_999)) == many
     more = found(15_000)
@@ -159,34 +152,6 @@ def test_the_members_where_columns_are_cut():
     assert one_rule["ANB smooth"] == tree
     many_features = found(2_000, n_features=220, readable=True)
     assert not {"TAN smooth", "ANB smooth", "ANB, 5 intervals"} & set(many_features)
-
-
-def tuned_like(n_rows, n_features=5, n_classes=2, settings=(), **how):
-    """Return whose tuning smooth members take over, for all but naive Bayes."""
-    found = automatic_members(n_features, n_classes, n_rows, dict(settings), **how)
-    return [member.like for member in found if "smooth" in member.name and member.name != "NB smooth"]
-
-
-@pytest.mark.parametrize(
-    ("how", "n_few", "n_many"),
-    [({}, 2, 1), ({"readable": True}, 3, 3), ({"settings": {"discretizer": "mdlp"}}, 2, 2)],
-)
-def test_with_few_rows_smooth_members_choose_their_own_tuning(how, n_few, n_many):
-    assert tuned_like(149, **how) == tuned_like(40, **how) == [None] * n_few
-    assert tuned_like(150, **how) == ["NB smooth"] * n_many
-    assert tuned_like(19) == [None] * 3
-
-
-def test_smooth_members_keep_the_tuning_of_naive_bayes_where_no_column_is_cut_or_they_are_large():
-    assert tuned_like(149, cut=False) == ["NB smooth"]
-    assert tuned_like(49, cut=False) == ["NB smooth"] * 3
-    assert tuned_like(149, n_features=10, n_classes=20, readable=True) == ["NB smooth"]
-    assert tuned_like(149, n_features=10, n_classes=20) == []
-
-
-def test_with_a_time_limit_and_few_rows_the_smooth_tree_comes_before_the_kernel():
-    names = [member.name for member in most_promising_first(automatic_members(5, 2, 149, {}))]
-    assert names[:3] == ["NB smooth", "TAN smooth", "kernel"]
 
 
 def test_with_a_time_limit_the_smooth_tree_comes_second():

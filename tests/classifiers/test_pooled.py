@@ -492,8 +492,6 @@ class TestFit:
         assert after.strengths == after.tuning.strengths(after.by_evidence)
         assert later.get_params(deep=False)["smooth"] == "auto"
         assert len(tuned) == 1
-        PooledClassifier(n_jobs=1).fit(X[:149], y[:149])
-        assert len(tuned) == 4  # with so few rows, the smooth TAN and ANB choose for themselves
 
     def test_members_are_learned_on_workers_in_their_order(self):
         """The class is the parity of four columns: after the kernel, no member is needed, and TAN is naive Bayes."""

@@ -48,8 +48,8 @@ FEW_FEATURES, ROWS_FOR_TREES_OF_INTERVALS = 6, 500
 """Where columns are cut, number of features up to which, and number of rows from which on, a kDB with one parent and
 tables as trees is a member: it finds interactions of two features in narrow regions."""
 ROWS_FOR_SMOOTH_ANB = 15_000
-"""Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic regression;
-with very few rows, it is one, too (`ROWS_FOR_FIVE_INTERVALS`)."""
+"""Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic
+regression."""
 ROWS_FOR_TABLES, ROWS_FOR_REFITS, ROWS_WITHOUT_ANB_REFITTED = 30, 50, 1_000
 """Where no column is cut: numbers of rows from which on there are automatic members as they are learned; refits,
 which stand in for smooth shapes of kDB and ANB; and from which on ANB is not refitted."""
@@ -58,10 +58,6 @@ ROWS_FOR_KERNEL = 20
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
-ROWS_FOR_FIVE_INTERVALS = 150
-"""Number of rows below which, where columns are cut and ANB may have smooth shapes, smooth members choose their own
-tuning instead of taking over that of naive Bayes. Next to kernel logistic regression, TAN and ANB with smooth shapes
-on the cut points of MODL then replace both ANB on five intervals."""
 FEW_POINTS, POINTS, MORE_POINTS = 400, 1_000, 2_600
 """Maximum numbers of its points: below `ROWS_FOR_POINTS` rows if no column is cut, where more of them predict no
 better; in general; and with a number of rows from there up to `ROWS_AGAIN_FOR_POINTS`, or from `ROWS_FOR_MORE_POINTS`
@@ -105,11 +101,9 @@ def automatic_members(
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
     With few features and enough rows, a kDB with one parent and tables as trees is added, on the latter intervals.
     Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
-    Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows; but below
-    `ROWS_FOR_FIVE_INTERVALS`, if ANB may have smooth shapes, TAN and ANB with smooth shapes on these cut points are
-    members instead of both ANB on five intervals. From `ROWS_FOR_FOUR_PARENTS` rows on, the only networks are naive
-    Bayes and kDB on these cut points, the kDB with hierarchical tables and with trees and, from `ROWS_FOR_SMOOTH_ANB`
-    rows on, the smooth ANB.
+    Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From there on, the only
+    networks are naive Bayes and kDB on these cut points, the kDB with hierarchical tables and with trees and, from
+    `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
 
     Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them,
     and TAN, too, where kernel logistic regression is not a member; and TAN, kDB and ANB as they are learned. With few
@@ -140,10 +134,9 @@ def automatic_members(
     exact = n_features <= MANY_FEATURES and 2**n_features * n_rows <= MOST_SETS_TIMES_ROWS
     kernel = ROWS_FOR_KERNEL <= n_rows <= MOST_ROWS_FOR_KERNEL and n_rows * n_classes <= MOST_ROWS_TIMES_CLASSES
     kernel = kernel and not readable
-    smooth = size <= MANY_UNKNOWNS and (exact or not cut)
     kinds = _Kinds(
         exact=exact,
-        smooth=smooth,
+        smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=kernel,
         points=_points(n_rows, cut=cut),
@@ -155,7 +148,6 @@ def automatic_members(
         anb_refitted=n_rows < ROWS_WITHOUT_ANB_REFITTED,
         four_parents=n_rows >= ROWS_FOR_FOUR_PARENTS,
         smooth_anb=not kernel or n_rows >= ROWS_FOR_SMOOTH_ANB,
-        few=smooth and n_rows < ROWS_FOR_FIVE_INTERVALS,
     )
     if cut:
         return _of_cut_columns(given, rule, kinds, varied=isinstance(rule, str) and rule == AUTO)
@@ -175,9 +167,8 @@ class _Kinds(NamedTuple):
     ``hierarchical``, ``trees`` and, where columns are cut, ``trees_of_intervals`` are whether a kDB with such tables
     is a member, and ``four_parents`` whether one with four parents is. Where no column is cut, ``tables`` and
     ``refits`` are whether networks are members as they are learned, and refitted, and ``anb_refitted`` whether ANB
-    may be one of the latter. Where columns are cut, ``few`` is whether rows are so few that
-    `ROWS_FOR_FIVE_INTERVALS` applies. If not, and columns are cut by several rules, ``smooth_anb`` is whether the
-    smooth ANB on the cut points of MODL is a member.
+    may be one of the latter. Where columns are cut by several rules, ``smooth_anb`` is whether the smooth ANB on the
+    cut points of MODL is a member.
     """
 
     exact: bool
@@ -193,7 +184,6 @@ class _Kinds(NamedTuple):
     anb_refitted: bool
     four_parents: bool
     smooth_anb: bool
-    few: bool
 
 
 def most_promising_first(members: list[Member]) -> list[Member]:
@@ -270,8 +260,6 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     alone = not varied or not kinds.kernel
     equal = alone or not kinds.four_parents
-    on_five = equal and (alone or not kinds.few)
-    like = None if kinds.few else NB_SMOOTH
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, points=kinds.points, **given)))
@@ -290,18 +278,18 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     if kinds.trees_of_intervals and varied:
         one = KDBClassifier(k=1, parameters="tree", discretizer=eight, **given)
         members.append(Member("kDB trees, 8 intervals", one))
-    if kinds.exact and on_five:
+    if kinds.exact and equal:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
-    if kinds.smooth_tan and (alone or kinds.few):
+    if kinds.smooth_tan and alone:
         tree = TANClassifier(discretizer=rule, **given)
-        members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler, like=like))
+        members.append(Member(TAN_SMOOTH, AdditiveClassifier(tree), extends=simpler, like=NB_SMOOTH))
         simpler = (TAN_SMOOTH,)
-    if kinds.smooth and (kinds.smooth_anb or kinds.few or not varied):
+    if kinds.smooth and (kinds.smooth_anb or not varied):
         network = ANBClassifier(discretizer=rule, **given)
-        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler, like=like))
-    if kinds.smooth and varied and on_five:
-        smooth = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
-        members.append(replace(smooth, extends=simpler, like=like))
+        members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler, like=NB_SMOOTH))
+    if kinds.smooth and varied and equal:
+        on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
+        members.append(replace(on_five, extends=simpler, like=NB_SMOOTH))
     return members
 
 
