@@ -56,11 +56,14 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant``, where the points z_i are training rows,
     ``k(x, z) = Π_j exp(-θ r_j d_j(x_j, z_j))``, r_j is the relevance of feature j, and d_j a distance between its
-    states: twice the difference of their mid-ranks for intervals and numbers, and 1 for any two other states. The
-    prior of the log odds of every class is a Gaussian process with the covariance ``(1 + k(x, x')) / λ``; the
-    coefficients are the mode of the posterior. Along a numeric column, this prior penalises first differences, as
-    smooth shapes do. Because k is a product over the features, there are main effects and interactions of all orders;
-    the larger θ is, the more weight the higher orders have.
+    states: ``(2 |p - q|)^1.3`` for intervals at the places p and q, twice the difference of their mid-ranks for
+    numbers that are not cut, and 1 for any two other states. The place of an interval is the mean of its mid-rank and
+    its middle, in a unit in which two rows are as far apart on average as in their mid-ranks
+    (:func:`~anbexact.models.kernel.distances.distances_of`). The prior of the log odds of every class is a Gaussian
+    process with the covariance ``(1 + k(x, x')) / λ``; the coefficients are the mode of the posterior. With the power
+    1, this prior would penalise first differences along a numeric column, as smooth shapes do; with 1.3, log odds are
+    a little smoother. Because k is a product over the features, there are main effects and interactions of all orders; the
+    larger θ is, the more weight the higher orders have.
 
     Where the class depends on many features at once, and there are enough rows to show it, this predicts much better
     than networks; where main effects and a few pairs suffice, it predicts worse. There is no structure: predictions
@@ -115,7 +118,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
     ----------
     Zhu and Hastie, *Kernel logistic regression and the import vector machine*, Journal of Computational and Graphical
     Statistics 14 (2005); Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), section 3.5 (the
-    mode) and section 4.2 (the covariance of Ornstein and Uhlenbeck, whose first differences are penalised).
+    mode) and section 4.2 (the γ-exponential covariance; with γ = 1, that of Ornstein and Uhlenbeck).
 
     Examples
     --------

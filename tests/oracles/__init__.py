@@ -44,6 +44,7 @@ from oracles.graphs import (
 from oracles.kernel import (
     feature_information,
     feature_relevances,
+    interval_distance,
     kernel_posterior,
     label_evidence,
     prior_logs,
@@ -258,6 +259,7 @@ __all__ = [
     "families",
     "feature_information",
     "feature_relevances",
+    "interval_distance",
     "feelders_ivanovs",
     "fewest_over_graphs",
     "fewest_over_orders",

@@ -21,6 +21,11 @@ GROUPS = 8
 """Maximum number of groups of ordered states from which the information of a feature is estimated."""
 CACHED = 1 << 16
 """Number of correlations that are computed together."""
+POWER = 1.3
+"""The power to which differences of intervals are raised: the larger it is, the smoother the log odds are."""
+LONGEST = 1.7
+"""Range of the middles of intervals, at most. With it, ``exp(-θ d)`` is a covariance for the power 1.3, even with a
+state in no order."""
 LEAST = 0.05
 """Relevance of a feature without information, relative to that of the most informative one, at exponent 1."""
 
@@ -29,28 +34,30 @@ LEAST = 0.05
 class StateDistances(ByFields):
     """The distances between the states of a feature.
 
-    Two states in an order have the distance ``2 r |p - q|``, where p and q are their mid-ranks: the mid-rank of a
-    state is the share of the training rows in lower states, plus half the share in the state itself. For r = 1, the
-    mean distance of two rows drawn at random is then at most 2/3. Any two other states have the distance r.
+    Two states in an order have the distance ``r (2 |p - q|)^α``, where p and q are their places. Any two other states
+    have the distance r.
 
     Attributes
     ----------
     places : (states,) float64
-        The mid-rank of every state, from 0 to 1; NaN for a state outside the order.
+        The place of every state, 0 or more; NaN for a state outside the order.
     shares : (states,) float64
         The share of every state in the training rows; they add up to 1.
     relevance : float, default 1.0
         r, 0 or more.
+    power : float, default 1.0
+        α, above 0 and at most 2.
     """
 
     places: Floats
     shares: Floats
     relevance: float = 1.0
+    power: float = 1.0
 
     @cached_property
     def table(self) -> Floats:
         """The distances, shape (states, states)."""
-        found = 2 * np.abs(self.places[:, None] - self.places)
+        found = (2 * np.abs(self.places[:, None] - self.places)) ** self.power
         found[np.isnan(found)] = 1.0
         np.fill_diagonal(found, 0.0)
         return self.relevance * found
@@ -68,7 +75,11 @@ def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> t
     """Return the distances between the states of every feature of a table, all of relevance 1.
 
     Intervals and numbers are in the order in which the vocabulary lists them. The state of missing cells, if there is
-    one, is outside this order.
+    one, is outside this order. The place of a number is its mid-rank: the share of the training rows in lower states,
+    plus half the share in the state itself. That of an interval is the mean of its mid-rank and its middle, on a scale
+    from 0, where the first and the last interval are as wide as their neighbours. On this scale, two rows drawn at
+    random are as far apart on average as in their mid-ranks, unless the largest value would exceed `LONGEST`. Between
+    intervals, the power is `POWER`; otherwise, it is 1.
     """
     vocabulary = table.vocabulary
     in_order = ordered_features(vocabulary, cut_points, ())
@@ -79,9 +90,35 @@ def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> t
         places = np.full(len(shares), np.nan)
         if name in in_order:
             ordered = shares[: len(vocabulary.observed_states(name))]
-            places[: len(ordered)] = np.cumsum(ordered) - ordered / 2
-        found.append(StateDistances(places, shares))
+            places[: len(ordered)] = _mid_ranks(ordered)
+            if name in cut_points:
+                places[: len(ordered)] += _middles(cut_points[name], ordered)
+                places /= 2
+        found.append(StateDistances(places, shares, power=POWER if name in cut_points else 1.0))
     return tuple(found)
+
+
+def _mid_ranks(shares: Floats) -> Floats:
+    """Return the mid-ranks of states in an order."""
+    return np.asarray(np.cumsum(shares) - shares / 2)
+
+
+def _middles(cuts: Cuts, shares: Floats) -> Floats:
+    """Return the middles of intervals on the scale of their mid-ranks; see :func:`distances_of`.
+
+    If there are no two intervals with rows, they are the mid-ranks.
+    """
+    ranks = _mid_ranks(shares)
+    below = np.cumsum(shares)[:-1]
+    apart = below * (shares.sum() - below)  # half the share of pairs of rows that a cut point separates
+    if not apart.any():
+        return ranks
+    gaps = np.ones(1)
+    if len(cuts) > 1:
+        widths = np.diff(cuts / np.abs(cuts).max())
+        gaps = (np.append(widths[0], widths) + np.append(widths, widths[-1])) / 2
+    values = np.append(0.0, np.cumsum(gaps))
+    return np.asarray(values / max(apart @ gaps / (apart @ np.diff(ranks)), values[-1] / LONGEST))
 
 
 def information(table: DiscreteTable, distances: Sequence[StateDistances]) -> Floats:
@@ -98,8 +135,8 @@ def information(table: DiscreteTable, distances: Sequence[StateDistances]) -> Fl
         in_order = ~np.isnan(own.places)
         groups = GROUPS + np.arange(len(own.places))
         # rounded, as a mid-rank on the border of two groups would otherwise be in one or the other by rounding errors
-        places = np.round(own.places[in_order] * GROUPS, 9)
-        groups[in_order] = np.minimum(places, GROUPS - 1).astype(np.int64)
+        ranks = np.round(_mid_ranks(own.shares[in_order]) * GROUPS, 9)
+        groups[in_order] = np.minimum(ranks, GROUPS - 1).astype(np.int64)
         _, groups = np.unique(groups, return_inverse=True)
         joint = np.zeros((int(groups.max()) + 1, n_classes))
         np.add.at(joint, (groups[table.column(name)], labels), table.weights)

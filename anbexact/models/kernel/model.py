@@ -132,6 +132,7 @@ class KernelModel(ByFields, Model):
                     "places": [None if np.isnan(place) else place for place in own.places.tolist()],
                     "shares": own.shares.tolist(),
                     "relevance": own.relevance,
+                    "power": own.power,
                 }
                 for own in self.distances
             ],
@@ -191,4 +192,9 @@ def _read_distances(described: Mapping[str, Any], n_states: int) -> StateDistanc
     if (shares < 0).any() or abs(float(shares.sum()) - 1) > 1e-6:
         raise ValueError("the shares of the states must be 0 or more and add up to 1")
     read = [np.nan if place is None else number(place, least=0) for place in places]
-    return StateDistances(np.array(read, dtype=np.float64), shares, number(described["relevance"], least=0))
+    return StateDistances(
+        np.array(read, dtype=np.float64),
+        shares,
+        relevance=number(described["relevance"], least=0),
+        power=number(described.get("power", 1.0), above=0),  # earlier files do not have it
+    )

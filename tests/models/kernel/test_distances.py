@@ -1,5 +1,7 @@
 """Distances between states and correlations between rows: against loops over states, and closed forms."""
 
+import itertools
+
 import numpy as np
 import oracles
 import pandas as pd
@@ -26,6 +28,19 @@ def one_column(values, weights=None, **options):
         pd.DataFrame({"a": values}), pd.Series([0] * len(values), name="c"), sample_weight=weights, **options
     )
     return distances_of(table, {})[0]
+
+
+def intervals(cuts, weights, missing=0.0):
+    """The distances between the intervals of a column, each of a weight; the state of missing cells has its own."""
+    names = [f"{k:03}" for k in range(len(weights))]
+    table = DiscreteTable.from_frame(
+        pd.DataFrame({"a": [*names, *[None] * (missing > 0)]}),
+        pd.Series(["only"] * (len(names) + (missing > 0)), name="c"),
+        sample_weight=[*weights, *[missing] * (missing > 0)],
+        categories={"a": names},
+        handle_missing="own_state",
+    )
+    return distances_of(table, {"a": np.asarray(cuts, dtype=np.float64)})[0]
 
 
 class TestStates:
@@ -65,9 +80,8 @@ class TestStates:
 
     def test_intervals_follow_an_order_although_their_names_do_not(self):
         table = DiscreteTable.from_frame(pd.DataFrame({"a": list("uvw")}), pd.Series([0, 1, 0], name="c"))
-        assert distances_of(table, {"a": np.array([1.0, 2.0])})[0].table[0].tolist() == pytest.approx(
-            [0, 2 / 3, 4 / 3]
-        )
+        own = distances_of(table, {"a": np.array([1.0, 2.0])})[0]
+        np.testing.assert_allclose(own.table[0], [0, (2 / 3) ** 1.3, (4 / 3) ** 1.3])
 
     @examples(60)
     @given(weights=st.lists(st.floats(0, 10), min_size=1, max_size=70).filter(any))
@@ -75,6 +89,74 @@ class TestStates:
         shares = np.array(weights) / sum(weights)
         own = StateDistances(np.cumsum(shares) - shares / 2, shares)
         assert shares @ own.table @ shares <= 2 / 3 + 1e-12
+
+
+CUTS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=63).map(np.cumsum)
+"""Ascending cut points, of which neighbours may be much farther apart than others."""
+
+
+class TestIntervals:
+    def test_places_are_means_of_mid_ranks_and_middles(self):
+        """The middles are -0.5, 0.5, 3 and 7: the first and the last interval are as wide as their neighbours.
+
+        Mid-ranks are 0.1, 0.3, 0.6 and 0.9. Two rows are 0.304 apart in them on average, and 2.8 in the middles.
+        """
+        own = intervals([0.0, 1.0, 5.0], [1.0, 1.0, 2.0, 1.0])
+        unit = 2.8 / 0.304
+        expected = [0.05, (0.3 + 1 / unit) / 2, (0.6 + 3.5 / unit) / 2, (0.9 + 7.5 / unit) / 2]
+        np.testing.assert_allclose(own.places, expected)
+        np.testing.assert_allclose(own.table[0], (2 * (np.array(expected) - expected[0])) ** 1.3)
+
+    @examples(60)
+    @given(cuts=CUTS, weights=st.lists(st.floats(0.01, 10), min_size=64, max_size=64))
+    def test_distances_are_those_of_the_formula(self, cuts, weights):
+        weights = weights[: len(cuts) + 1]
+        middles = [0.0, 1.0]
+        if len(cuts) > 1:
+            ends = [2 * cuts[0] - cuts[1], *cuts, 2 * cuts[-1] - cuts[-2]]
+            middles = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
+        n = len(weights)
+        expected = [
+            [oracles.interval_distance(weights, middles, a, b) if a != b else 0 for b in range(n)] for a in range(n)
+        ]
+        np.testing.assert_allclose(intervals(cuts, weights).table, expected, rtol=1e-8, atol=1e-9)
+
+    @examples(60)
+    @given(cuts=CUTS, factor=st.sampled_from([1e-9, 0.1, 7.0, 1e12]), shift=st.sampled_from([-300.0, 0.0, 1000.0]))
+    def test_neither_unit_nor_origin_matters(self, cuts, factor, shift):
+        weights = np.arange(1.0, len(cuts) + 2)
+        own, other = intervals(cuts, weights), intervals(factor * (cuts + shift), weights)
+        np.testing.assert_allclose(other.places, own.places, atol=1e-6)
+
+    def test_two_are_as_far_apart_as_two_names(self):
+        np.testing.assert_allclose(intervals([5.0], [3.0, 1.0]).table, one_column(list("nyyy")).table, atol=1e-12)
+
+    def test_a_single_one(self):
+        assert intervals([], [3.0]).table.tolist() == [[0.0]]
+
+    @pytest.mark.parametrize("weights", [[0.0, 0.0, 2.0], [2.0, 0.0, 0.0]])
+    def test_if_all_rows_are_in_one_places_are_mid_ranks(self, weights):
+        own, other = intervals([1.0, 7.0], weights), one_column([0, 1, 2], weights, categories={"a": [0, 1, 2]})
+        np.testing.assert_array_equal(own.places, other.places)
+
+    @examples(60)
+    @given(cuts=CUTS, seed=st.integers(0, 10**6))
+    def test_with_those_of_no_rows_and_missing_cells_correlations_are_a_covariance(self, cuts, seed):
+        rng = np.random.default_rng(seed)
+        weights = rng.dirichlet(np.full(len(cuts) + 1, 0.3)) * (rng.random(len(cuts) + 1) < 0.8)
+        own = intervals(cuts, weights, missing=0.1)
+        assert own.places[-2] - own.places[0] <= 1.35
+        assert (np.diff(own.places[:-1]) >= 0).all()
+        np.testing.assert_array_equal(own.table[-1, :-1], 1.0)
+        for rate in (1e-3, 0.05, 1.0, 8.0):
+            assert np.linalg.eigvalsh(np.exp(-rate * own.table)).min() > -1e-12
+
+    def test_with_places_farther_apart_they_would_be_none(self):
+        own = StateDistances(np.append(np.linspace(0, 1.7, 20), np.nan), np.full(21, 1 / 21), power=1.3)
+        assert np.linalg.eigvalsh(np.exp(-0.05 * own.table)).min() < -1e-4
+
+    def test_cut_points_as_far_apart_as_numbers_can_be(self):
+        np.testing.assert_allclose(np.diff(intervals([-1.7e308, 0.0, 1.7e308], [1.0] * 4).places), 0.25)
 
 
 class TestRelevance:
@@ -91,6 +173,12 @@ class TestRelevance:
         table = DiscreteTable.from_frame(pd.DataFrame({"a": codes, "b": codes % 2}), pd.Series(codes // 32, name="c"))
         found = information(table, distances_of(table, {}))
         np.testing.assert_allclose(found, [np.log(2) - 7 / 128, 0.0])
+
+    def test_information_does_not_depend_on_the_width_of_intervals(self):
+        codes = np.arange(64)
+        table = DiscreteTable.from_frame(pd.DataFrame({"a": codes}), pd.Series(codes // 32, name="c"))
+        found = information(table, distances_of(table, {"a": np.exp(np.arange(63.0))}))
+        np.testing.assert_allclose(found, [np.log(2) - 7 / 128])
 
     def test_rounding_errors_do_not_move_states_to_other_groups(self):
         """The third state has the mid-rank 4.5/12, which is 3/8; in floating point, its sum was just below."""
