@@ -17,7 +17,16 @@ from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, ROWS_TO_LEARN, KernelFit, learn_kernel
+from anbexact.models.kernel.distances import MOST_POWER
+from anbexact.models.kernel.fit import (
+    POWERS,
+    PRECISIONS,
+    RATES,
+    RELEVANCES,
+    ROWS_TO_LEARN,
+    KernelFit,
+    learn_kernel,
+)
 from anbexact.models.kernel.learned_relevance import LEARNED
 from anbexact.models.kernel.model import KernelModel
 from anbexact.tables.cuts.quantiles import QuantileDiscretizer
@@ -47,6 +56,7 @@ class KernelParameters(TimeLimitParameters, TableParameters):
     rate: float | str = AUTO
     l2: float | str = AUTO
     relevance: float | str = AUTO
+    power: float | str = AUTO
     points: int = 1000
 
 
@@ -56,13 +66,13 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     ``ln P(c | x) = b_c + Σ_i a_ic k(x, z_i) + constant``, where the points z_i are training rows,
     ``k(x, z) = Π_j exp(-θ r_j d_j(x_j, z_j))``, r_j is the relevance of feature j, and d_j a distance between its
-    states: ``(2 |p - q|)^1.3`` for intervals at the places p and q, twice the difference of their mid-ranks for
-    numbers that are not cut, and 1 for any two other states. The place of an interval is the mean of its mid-rank and
-    its middle, in a unit in which two rows are as far apart on average as in their mid-ranks
+    states: ``(2 |p - q|)^α`` for intervals at the places p and q, twice the difference of their mid-ranks for numbers
+    that are not cut, and 1 for any two other states. The place of an interval is the mean of its mid-rank and its
+    middle, in a unit in which two rows are as far apart on average as in their mid-ranks
     (:func:`~anbexact.models.kernel.distances.distances_of`). The prior of the log odds of every class is a Gaussian
-    process with the covariance ``(1 + k(x, x')) / λ``; the coefficients are the mode of the posterior. With the power
-    1, this prior would penalise first differences along a numeric column, as smooth shapes do; with 1.3, log odds are
-    a little smoother. Because k is a product over the features, there are main effects and interactions of all orders; the
+    process with the covariance ``(1 + k(x, x')) / λ``; the coefficients are the mode of the posterior. With α = 1,
+    this prior penalises first differences along a numeric column, as smooth shapes do; with a larger α, log odds are
+    smoother. Because k is a product over the features, there are main effects and interactions of all orders; the
     larger θ is, the more weight the higher orders have.
 
     Where the class depends on many features at once, and there are enough rows to show it, this predicts much better
@@ -90,6 +100,9 @@ class KernelClassifier(KernelParameters, TableClassifier):
         (:func:`~anbexact.models.kernel.learned_relevance.with_learned_relevance`). ``"auto"`` chooses likewise from
         the exponents 0, 1/2 and 1. Where columns are cut or there are up to 1,000 distinct rows, with up to 20
         classes and 5,000 states of all features, it also chooses from learned relevances.
+    power : float or "auto", default "auto"
+        α, above 0 and at most 1.3, if columns are cut. ``"auto"`` chooses from 1.3 and 1: after the other values were
+        chosen for 1.3, rate and precision are chosen again for 1.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way, and superfluous ones are left out: under the prior, the log odds there follow from those at
@@ -98,8 +111,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
         distinct rows are at most 50 million, so that the correlations between them fit into memory. Where not all
         distinct rows are points, the fit computes products with them in single precision.
     time_limit : float, optional
-        Time limit in seconds. At most half of it is spent on the choice of rate, precision and relevance: the best
-        values found by then are used. If the rest is short, there are fewer points. When it runs out, the best
+        Time limit in seconds. At most half of it is spent on the choice of the four values above: the best values
+        found by then are used. If the rest is short, there are fewer points. When it runs out, the best
         coefficients found so far are used, with a warning.
 
     The other parameters are those of :class:`~anbexact.NetworkClassifier`.
@@ -110,6 +123,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
         θ and λ.
     relevance_ : float or "learned"
         γ, or ``"learned"``; the relevances themselves are those of ``model_.distances``.
+    power_ : float
+        α.
 
     ``classes_``, ``vocabulary_``, ``cut_points_``, ``n_features_in_`` and ``feature_names_in_`` are those of
     :class:`~anbexact.NetworkClassifier`.
@@ -151,6 +166,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
             raise ValueError(
                 f"relevance must be 'auto', 'learned' or a finite number, 0 or more, not {self.relevance!r}"
             )
+        if not _is_auto(self.power) and not (_is_number(self.power) and 0 < float(self.power) <= MOST_POWER):
+            raise ValueError(f"power must be 'auto' or a number above 0 and at most {MOST_POWER}, not {self.power!r}")
         points: Any = self.points
         if isinstance(points, bool) or not isinstance(points, Integral) or points < 1:
             raise ValueError(f"points must be a whole number, 1 or more, not {points!r}")
@@ -162,9 +179,13 @@ class KernelClassifier(KernelParameters, TableClassifier):
             QuantileDiscretizer(INTERVALS) if _is_auto(self.discretizer) else self.discretizer
         )
         n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
-        given = self.rate, self.l2, self.relevance
-        relevances = _relevances(table, n_features, cut=bool(cut_points))
-        automatic: tuple[Sequence[Any], ...] = [rate / n_features for rate in RATES], PRECISIONS, relevances
+        given = self.rate, self.l2, self.relevance, self.power
+        automatic: tuple[Sequence[Any], ...] = (
+            [rate / n_features for rate in RATES],
+            PRECISIONS,
+            _relevances(table, n_features, cut=bool(cut_points)),
+            POWERS if cut_points else POWERS[:1],
+        )
         values = [
             own if _is_auto(value) else [value if value == LEARNED else float(value)]
             for value, own in zip(given, automatic, strict=True)
@@ -191,6 +212,11 @@ class KernelClassifier(KernelParameters, TableClassifier):
     def relevance_(self) -> float | str:
         """γ, the exponent of the relevance of features, or ``"learned"``."""
         return self.model_.relevance
+
+    @property
+    def power_(self) -> float:
+        """α, the power to which differences of intervals are raised."""
+        return self.model_.power
 
     def _fitted_again(
         self, learned: Callable[[DiscreteClassifier, float], DiscreteClassifier], rows: FitRows, seconds: float
@@ -221,7 +247,8 @@ class KernelClassifier(KernelParameters, TableClassifier):
 
     def _unfitted_again(self, rows: FitRows) -> DiscreteClassifier:
         return cast(
-            DiscreteClassifier, clone(self).set_params(rate=self.rate_, l2=self.l2_, relevance=self.relevance_)
+            DiscreteClassifier,
+            clone(self).set_params(rate=self.rate_, l2=self.l2_, relevance=self.relevance_, power=self.power_),
         )
 
     def _ended_by(self, seconds: float) -> bool:

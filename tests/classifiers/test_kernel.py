@@ -21,7 +21,7 @@ from anbexact.classifiers import KernelClassifier
 from anbexact.classifiers.discrete import FitRows
 from anbexact.classifiers.pooling.shared_fits import SharedFits
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.models.kernel.fit import PRECISIONS, RATES, RELEVANCES, learn_kernel
+from anbexact.models.kernel.fit import POWERS, PRECISIONS, RATES, RELEVANCES, learn_kernel
 
 
 def rows(seed=0, n=60):
@@ -45,7 +45,7 @@ def holes(X, seed=0):
 
 def fixed(**parameters):
     """A classifier that chooses nothing."""
-    return KernelClassifier(**{"rate": 0.5, "l2": 0.1, "relevance": 0.5, **parameters})
+    return KernelClassifier(**{"rate": 0.5, "l2": 0.1, "relevance": 0.5, "power": 1.0, **parameters})
 
 
 class TestParameters:
@@ -62,6 +62,10 @@ class TestParameters:
             ({"relevance": -0.5}, "relevance must be 'auto', 'learned' or a finite number, 0 or more, not -0.5"),
             ({"relevance": "much"}, "relevance must be .*, not 'much'"),
             ({"relevance": float("inf")}, "relevance must be .*, not inf"),
+            ({"power": 0}, "power must be 'auto' or a number above 0 and at most 1.3, not 0"),
+            ({"power": 1.31}, "power must be .*, not 1.31"),
+            ({"power": "much"}, "power must be .*, not 'much'"),
+            ({"power": float("nan")}, "power must be .*, not nan"),
             ({"points": 0}, "points must be a whole number, 1 or more, not 0"),
             ({"points": 10.0}, "points must be .*, not 10.0"),
             ({"points": True}, "points must be .*, not True"),
@@ -78,8 +82,8 @@ class TestParameters:
             model.predict(rows()[0])
 
     def test_given_ones_are_used(self):
-        model = KernelClassifier(rate=np.float64(0.75), l2=2, relevance=0).fit(*rows())
-        assert (model.rate_, model.l2_, model.relevance_) == (0.75, 2.0, 0.0)
+        model = KernelClassifier(rate=np.float64(0.75), l2=2, relevance=0, power=1).fit(*rows())
+        assert (model.rate_, model.l2_, model.relevance_, model.power_) == (0.75, 2.0, 0.0, 1.0)
         assert model.model_.facts()["points"] == 60
         assert fixed(points=np.int64(7)).fit(*rows()).model_.facts()["points"] == 7
 
@@ -90,9 +94,16 @@ class TestParameters:
         assert model.rate_ in {rate / 4 for rate in RATES}  # the column of one state is none of them
         assert model.l2_ in PRECISIONS
         assert model.relevance_ in RELEVANCES
-        again = KernelClassifier(rate=model.rate_, l2=model.l2_, relevance=model.relevance_).fit(X, y)
+        assert model.power_ in POWERS
+        found = {"rate": model.rate_, "l2": model.l2_, "relevance": model.relevance_, "power": model.power_}
+        again = KernelClassifier(**found).fit(X, y)
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-        for name, others in (("rate", {"l2": 0.1}), ("l2", {"relevance": 0.0}), ("relevance", {"rate": 0.5})):
+        for name, others in (
+            ("rate", {"l2": 0.1}),
+            ("l2", {"relevance": 0.0}),
+            ("relevance", {"rate": 0.5}),
+            ("power", {"l2": 0.1}),
+        ):
             assert getattr(KernelClassifier(**{name: 0.3}, **others).fit(X, y), f"{name}_") == 0.3
 
     def test_learned_relevances_are_learned_from_the_rows_of_every_fit(self):

@@ -18,8 +18,8 @@ def state_distance(weights, n_ordered, a, b):
     return 2 * abs(p - q)
 
 
-def interval_distance(weights, middles, a, b):
-    """(2 |p - q|)^1.3 for the places p and q of two intervals, which are means of mid-ranks and middles.
+def interval_distance(weights, middles, power, a, b):
+    """The power of 2 |p - q| for the places p and q of two intervals, which are means of mid-ranks and middles.
 
     The middles are in units in which two rows are as far apart on average as in their mid-ranks, or of 1/1.7 of the
     range of the middles if that is more.
@@ -31,7 +31,7 @@ def interval_distance(weights, middles, a, b):
     )
     unit = max(of_middles / of_ranks, (middles[-1] - middles[0]) / 1.7)
     p, q = ((ranks[state] + middles[state] / unit) / 2 for state in (a, b))
-    return (2 * abs(p - q)) ** 1.3
+    return (2 * abs(p - q)) ** power
 
 
 def feature_information(states, labels, row_weights, arity, n_ordered, n_classes):

@@ -21,11 +21,9 @@ GROUPS = 8
 """Maximum number of groups of ordered states from which the information of a feature is estimated."""
 CACHED = 1 << 16
 """Number of correlations that are computed together."""
-POWER = 1.3
-"""The power to which differences of intervals are raised: the larger it is, the smoother the log odds are."""
-LONGEST = 1.7
-"""Range of the middles of intervals, at most. With it, ``exp(-θ d)`` is a covariance for the power 1.3, even with a
-state in no order."""
+MOST_POWER, LONGEST = 1.3, 1.7
+"""Largest power to which differences of intervals may be raised, and largest range of their middles: with both,
+``exp(-θ d)`` is a covariance even with a state in no order."""
 LEAST = 0.05
 """Relevance of a feature without information, relative to that of the most informative one, at exponent 1."""
 
@@ -71,7 +69,9 @@ class StateDistances(ByFields):
         return np.concatenate([of_states, np.log(self.shares @ np.exp(of_states))[None]])
 
 
-def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> tuple[StateDistances, ...]:
+def distances_of(
+    table: DiscreteTable, cut_points: Mapping[Hashable, Cuts], power: float = 1.0
+) -> tuple[StateDistances, ...]:
     """Return the distances between the states of every feature of a table, all of relevance 1.
 
     Intervals and numbers are in the order in which the vocabulary lists them. The state of missing cells, if there is
@@ -79,7 +79,7 @@ def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> t
     plus half the share in the state itself. That of an interval is the mean of its mid-rank and its middle, on a scale
     from 0, where the first and the last interval are as wide as their neighbours. On this scale, two rows drawn at
     random are as far apart on average as in their mid-ranks, unless the largest value would exceed `LONGEST`. Between
-    intervals, the power is `POWER`; otherwise, it is 1.
+    intervals, the power is the given one, at most `MOST_POWER`; otherwise, it is 1.
     """
     vocabulary = table.vocabulary
     in_order = ordered_features(vocabulary, cut_points, ())
@@ -94,7 +94,7 @@ def distances_of(table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> t
             if name in cut_points:
                 places[: len(ordered)] += _middles(cut_points[name], ordered)
                 places /= 2
-        found.append(StateDistances(places, shares, power=POWER if name in cut_points else 1.0))
+        found.append(StateDistances(places, shares, power=power if name in cut_points else 1.0))
     return tuple(found)
 
 

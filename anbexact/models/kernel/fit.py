@@ -18,6 +18,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.kernel.distances import (
+    MOST_POWER,
     StateDistances,
     correlations,
     distances_of,
@@ -39,6 +40,8 @@ PRECISIONS = tuple(10.0**k for k in range(-4, 1))
 """The precisions of the prior to choose from."""
 RELEVANCES: tuple[float | str, ...] = (0.0, 0.5, 1.0, LEARNED)
 """The exponents of relevance to choose from, and relevances that are learned."""
+POWERS = MOST_POWER, 1.0
+"""The powers of differences of intervals to choose from; the search begins with the first."""
 FIRST = 3, 3, 1
 """The places of the rate, the precision and the exponent at which the search for them begins."""
 ORDER = 1, 2, 0
@@ -98,11 +101,14 @@ class KernelSetting(NamedTuple):
     relevance : float or "learned"
         The exponent of :func:`~.distances.with_relevance`, 0 or more; or the relevances are those of
         :func:`~.learned_relevance.with_learned_relevance`.
+    power : float
+        α, above 0 and at most `MOST_POWER`: the power to which differences of intervals are raised.
     """
 
     rate: float
     l2: float
     relevance: float | str
+    power: float
 
 
 class KernelChoice(NamedTuple):
@@ -139,11 +145,10 @@ class _Fold:
         self._for_relevance = _for_relevance(rows)
         self._left = rows.some(min(max(most_points, LEAST_TO_LEARN), ROWS_TO_LEARN), rng)
         self._held = DistinctRows.of(held).some(ROWS_TO_COMPARE, rng)
-        self._distances = distances_of(left, cut_points)
-        self._informations = information(left, self._distances)
-        self._logs: dict[float | str, tuple[Floats, Floats]] = {}
-        self._bases: dict[tuple[float, float | str], Floats] = {}
-        self._starts: dict[tuple[float, float | str], Floats] = {}
+        self._table, self._cut_points = left, cut_points
+        self._logs: dict[tuple[float | str, float], tuple[Floats, Floats]] = {}
+        self._bases: dict[tuple[float, float | str, float], Floats] = {}
+        self._starts: dict[tuple[float, float | str, float], Floats] = {}
         self._latest: tuple[Floats, Floats] | None = None
 
     @property
@@ -163,24 +168,24 @@ class _Fold:
 
     def losses(self, setting: KernelSetting, deadline: Deadline) -> Floats:
         """Return the total loss of every distinct row to predict, in nats."""
-        rate, l2, relevance = setting
-        if relevance not in self._logs:
-            own = _with_relevances(self._distances, self._informations, self._for_relevance, relevance, deadline)
+        rate, l2, relevance, power = setting
+        if (relevance, power) not in self._logs:
+            own = _distances(self._table, self._cut_points, self._for_relevance, setting, deadline)
             points = self._left.codes
-            self._logs[relevance] = (
+            self._logs[relevance, power] = (
                 log_correlations(points, points, own, 1.0),
                 log_correlations(self._held.codes, points, own, 1.0),
             )
-        between, to_held = self._logs[relevance]
-        if (rate, relevance) not in self._bases:
-            self._bases[rate, relevance] = _root(np.exp(rate * between))
-        basis = self._bases[rate, relevance]
-        start = self._starts.get((rate, relevance))
+        between, to_held = self._logs[relevance, power]
+        if (rate, relevance, power) not in self._bases:
+            self._bases[rate, relevance, power] = _root(np.exp(rate * between))
+        basis = self._bases[rate, relevance, power]
+        start = self._starts.get((rate, relevance, power))
         if start is None and self._latest is not None:  # the log odds of the latest fit, in this basis
             values, constant = self._latest
             start = np.vstack([solve_triangular(basis, values, lower=True), constant])
         found = _mode(basis, self._left, l2, deadline, start, ENOUGH).coefficients
-        self._starts[rate, relevance] = found
+        self._starts[rate, relevance, power] = found
         self._latest = basis @ found[:-1], found[-1:]
         coefficients: Floats = solve_triangular(basis, found[:-1], lower=True, trans="T")
         odds = np.empty((self.n_held, found.shape[1]))
@@ -206,9 +211,11 @@ def choose_kernel(
     has a lower loss. If at least `ROWS_TO_GUIDE` distinct rows are held out in the first fold, it is first made with
     the loss in this fold, and then continued from its end with the loss in all folds. If relevances may also be
     learned, both stages are repeated from there with learned ones, and only the rate and the precision change; the
-    better of both ends is the result. If the distinct rows that are held out are fewer than `ROWS_TO_TRUST`, and so
-    is their weight, the better neighbour replaces a setting only if it is better by more than `AHEAD` standard errors
-    of the difference; learned relevances need only be better.
+    better of both ends is taken. If there is a second power, both stages are repeated from there with it, and again
+    only the rate and the precision change; the better of these two ends is the result. If the distinct rows that are
+    held out are fewer than `ROWS_TO_TRUST`, and so is their weight, the better neighbour replaces a setting only if it
+    is better by more than `AHEAD` standard errors of the difference; learned relevances and the second power need only
+    be better.
 
     In up to `FOLDS` folds, the model is learned from as many distinct rows as it may have points, but from at least
     `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once
@@ -222,9 +229,9 @@ def choose_kernel(
         The training rows; if they are in groups, these are held out as a whole.
     cut_points : dict
         The cut points of the columns that are cut.
-    values : sequence of three sequences
-        The rates, precisions and exponents to choose from, each in ascending order; ``"learned"`` may follow the
-        exponents, or stand in their place. With one of each, nothing is held out.
+    values : sequence of four sequences
+        The rates, precisions and exponents to choose from, each in ascending order, where ``"learned"`` may follow the
+        exponents, or stand in their place; and one power or two. With one of each, nothing is held out.
     most_points : int
         Maximum number of points of the model for which the setting is chosen.
     deadline : Deadline
@@ -235,7 +242,7 @@ def choose_kernel(
     """
     exponents = [value for value in values[2] if value != LEARNED]
     lengths = len(values[0]), len(values[1]), len(exponents)
-    place = tuple(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True))
+    place = (*(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True)), 0)
 
     def at(place: tuple[int, ...]) -> KernelSetting:
         return KernelSetting(*(own[k] for own, k in zip(values, place, strict=True)))
@@ -298,12 +305,19 @@ def choose_kernel(
                         found = best_near(place, axis, (step,), n_folds)
         return place
 
+    def better_end(place: tuple[int, ...], start: tuple[int, ...]) -> tuple[int, ...]:
+        """Return a place, or where the climb of rate and precision from another one ends, if that is better."""
+        end = end_of_climb(start, others)
+        if len(tried[end]) == len(tried[place]):  # not so if time ran out in the first stage
+            return min(place, end, key=lambda end: loss_at(end, len(tried[end])))
+        return place
+
     others = [axis for axis in ORDER if axis != 2]
     place = end_of_climb(place, ORDER if exponents else others)
     if exponents and len(values[2]) > len(exponents) and not deadline.passed:
-        learned = end_of_climb((*place[:2], len(exponents)), others)
-        if len(tried[learned]) == len(tried[place]):  # not so if time ran out in the first stage
-            place = min(place, learned, key=lambda end: loss_at(end, len(tried[end])))
+        place = better_end(place, (*place[:2], len(exponents), 0))
+    if len(values[3]) > 1 and not deadline.passed:
+        place = better_end(place, (*place[:3], 1))
     known = folds[: len(tried[place])]
     of_frequencies = sum(fold.loss_of_frequencies for fold in known) / sum(fold.weight for fold in known)
     return KernelChoice(at(place), loss_at(place, len(known)), of_frequencies)
@@ -321,17 +335,18 @@ def _for_relevance(rows: DistinctRows) -> DistinctRows:
     return rows.some(min(max(len(rows.weights) // SHARE_FOR_RELEVANCE, fewest), most), np.random.default_rng(SEED))
 
 
-def _with_relevances(
-    distances: Sequence[StateDistances],
-    informations: Floats,
+def _distances(
+    table: DiscreteTable,
+    cut_points: dict[Hashable, Cuts],
     rows: DistinctRows,
-    relevance: float | str,
+    setting: KernelSetting,
     deadline: Deadline,
 ) -> tuple[StateDistances, ...]:
-    """Return the distances with the relevances of a setting."""
-    if isinstance(relevance, str):
+    """Return the distances of a setting between the states of a table; relevances are learned from some rows."""
+    distances = distances_of(table, cut_points, setting.power)
+    if isinstance(setting.relevance, str):
         return with_learned_relevance(distances, rows, deadline)
-    return with_relevance(distances, informations, relevance)
+    return with_relevance(distances, information(table, distances), setting.relevance)
 
 
 def fit_kernel(
@@ -364,10 +379,8 @@ def fit_kernel(
     deadline : Deadline
         When it passes, the best coefficients found so far are used. If little time is left, there are fewer points.
     """
-    rows, distances = DistinctRows.of(table), distances_of(table, cut_points)
-    distances = _with_relevances(
-        distances, information(table, distances), _for_relevance(rows), setting.relevance, deadline
-    )
+    rows = DistinctRows.of(table)
+    distances = _distances(table, cut_points, _for_relevance(rows), setting, deadline)
     n_rows = len(rows.weights)
     most_points = max(1, min(most_points, MOST_CORRELATIONS // max(n_rows, 1)))
     if deadline.left < inf:
@@ -392,6 +405,7 @@ def fit_kernel(
         rate=setting.rate,
         l2=setting.l2,
         relevance=setting.relevance,
+        power=setting.power,
     )
     return model, fit
 

@@ -54,6 +54,8 @@ class KernelModel(ByFields, Model):
     relevance : float or "learned"
         The exponent from which the relevances of the features follow (see :func:`~.distances.with_relevance`), or
         that they were learned (see :func:`~.learned_relevance.with_learned_relevance`).
+    power : float, default 1.0
+        The power to which differences of intervals are raised.
 
     ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.
     """
@@ -67,6 +69,7 @@ class KernelModel(ByFields, Model):
     rate: float
     l2: float
     relevance: float | str
+    power: float = 1.0
 
     @property
     def n_parameters(self) -> int:
@@ -85,12 +88,13 @@ class KernelModel(ByFields, Model):
         return out
 
     def facts(self) -> dict[str, Any]:
-        """Return the rate, the precision of the prior, how relevances were found, and the number of points."""
+        """Return the rate, the precision of the prior, how relevances were found, the power, and how many points."""
         return {
             **super().facts(),
             "rate": float(f"{self.rate:.4g}"),
             "l2": self.l2,
             "relevance": self.relevance,
+            "power": self.power,
             "points": len(self.coefficients),
         }
 
@@ -132,7 +136,6 @@ class KernelModel(ByFields, Model):
                     "places": [None if np.isnan(place) else place for place in own.places.tolist()],
                     "shares": own.shares.tolist(),
                     "relevance": own.relevance,
-                    "power": own.power,
                 }
                 for own in self.distances
             ],
@@ -142,6 +145,7 @@ class KernelModel(ByFields, Model):
             "rate": self.rate,
             "l2": self.l2,
             "relevance": self.relevance,
+            "power": self.power,
         }
 
     @classmethod
@@ -154,9 +158,11 @@ class KernelModel(ByFields, Model):
     ) -> KernelModel:
         """Return the model that :meth:`to_dict` described; see :meth:`Model.from_dict`."""
         features = vocabulary.features
+        with reading("power"):
+            power = number(described.get("power", 1.0), above=0)  # earlier files do not have it
         with reading("states"):
             distances = tuple(
-                _read_distances(mapped(own), vocabulary.arity(name))
+                _read_distances(mapped(own), vocabulary.arity(name), power if name in cut_points else 1.0)
                 for name, own in zip(features, listed(described["states"], len(features)), strict=True)
             )
         with reading("points"):
@@ -183,18 +189,15 @@ class KernelModel(ByFields, Model):
             rate=rate,
             l2=l2,
             relevance=relevance,
+            power=power,
         )
 
 
-def _read_distances(described: Mapping[str, Any], n_states: int) -> StateDistances:
+def _read_distances(described: Mapping[str, Any], n_states: int, power: float) -> StateDistances:
     places = listed(described["places"], n_states)
     shares = numbers(listed(described["shares"], n_states))
     if (shares < 0).any() or abs(float(shares.sum()) - 1) > 1e-6:
         raise ValueError("the shares of the states must be 0 or more and add up to 1")
     read = [np.nan if place is None else number(place, least=0) for place in places]
-    return StateDistances(
-        np.array(read, dtype=np.float64),
-        shares,
-        relevance=number(described["relevance"], least=0),
-        power=number(described.get("power", 1.0), above=0),  # earlier files do not have it
-    )
+    relevance = number(described["relevance"], least=0)
+    return StateDistances(np.array(read, dtype=np.float64), shares, relevance, power)

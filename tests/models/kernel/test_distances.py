@@ -30,7 +30,7 @@ def one_column(values, weights=None, **options):
     return distances_of(table, {})[0]
 
 
-def intervals(cuts, weights, missing=0.0):
+def intervals(cuts, weights, missing=0.0, power=1.3):
     """The distances between the intervals of a column, each of a weight; the state of missing cells has its own."""
     names = [f"{k:03}" for k in range(len(weights))]
     table = DiscreteTable.from_frame(
@@ -40,7 +40,7 @@ def intervals(cuts, weights, missing=0.0):
         categories={"a": names},
         handle_missing="own_state",
     )
-    return distances_of(table, {"a": np.asarray(cuts, dtype=np.float64)})[0]
+    return distances_of(table, {"a": np.asarray(cuts, dtype=np.float64)}, power)[0]
 
 
 class TestStates:
@@ -80,7 +80,7 @@ class TestStates:
 
     def test_intervals_follow_an_order_although_their_names_do_not(self):
         table = DiscreteTable.from_frame(pd.DataFrame({"a": list("uvw")}), pd.Series([0, 1, 0], name="c"))
-        own = distances_of(table, {"a": np.array([1.0, 2.0])})[0]
+        own = distances_of(table, {"a": np.array([1.0, 2.0])}, 1.3)[0]
         np.testing.assert_allclose(own.table[0], [0, (2 / 3) ** 1.3, (4 / 3) ** 1.3])
 
     @examples(60)
@@ -108,18 +108,20 @@ class TestIntervals:
         np.testing.assert_allclose(own.table[0], (2 * (np.array(expected) - expected[0])) ** 1.3)
 
     @examples(60)
-    @given(cuts=CUTS, weights=st.lists(st.floats(0.01, 10), min_size=64, max_size=64))
-    def test_distances_are_those_of_the_formula(self, cuts, weights):
+    @given(
+        cuts=CUTS,
+        weights=st.lists(st.floats(0.01, 10), min_size=64, max_size=64),
+        power=st.sampled_from([0.5, 1.0, 1.3]),
+    )
+    def test_distances_are_those_of_the_formula(self, cuts, weights, power):
         weights = weights[: len(cuts) + 1]
         middles = [0.0, 1.0]
         if len(cuts) > 1:
             ends = [2 * cuts[0] - cuts[1], *cuts, 2 * cuts[-1] - cuts[-2]]
             middles = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
         n = len(weights)
-        expected = [
-            [oracles.interval_distance(weights, middles, a, b) if a != b else 0 for b in range(n)] for a in range(n)
-        ]
-        np.testing.assert_allclose(intervals(cuts, weights).table, expected, rtol=1e-8, atol=1e-9)
+        expected = [[oracles.interval_distance(weights, middles, power, a, b) for b in range(n)] for a in range(n)]
+        np.testing.assert_allclose(intervals(cuts, weights, power=power).table, expected, rtol=1e-6, atol=1e-6)
 
     @examples(60)
     @given(cuts=CUTS, factor=st.sampled_from([1e-9, 0.1, 7.0, 1e12]), shift=st.sampled_from([-300.0, 0.0, 1000.0]))
@@ -142,6 +144,7 @@ class TestIntervals:
     @examples(60)
     @given(cuts=CUTS, seed=st.integers(0, 10**6))
     def test_with_those_of_no_rows_and_missing_cells_correlations_are_a_covariance(self, cuts, seed):
+        """With the largest power, which is the one that needs the limit of the range of places."""
         rng = np.random.default_rng(seed)
         weights = rng.dirichlet(np.full(len(cuts) + 1, 0.3)) * (rng.random(len(cuts) + 1) < 0.8)
         own = intervals(cuts, weights, missing=0.1)

@@ -21,7 +21,7 @@ import anbexact.models.kernel.mode as mode_module
 from anbexact import DiscreteTable
 from anbexact._runtime.deadline import Deadline
 from anbexact.models.kernel.distances import distances_of
-from anbexact.models.kernel.fit import FIRST, choose_kernel, learn_kernel
+from anbexact.models.kernel.fit import FIRST, KernelSetting, choose_kernel, learn_kernel
 from anbexact.models.kernel.learned_relevance import LEARNED, with_learned_relevance
 from anbexact.models.kernel.mode import Objective
 from anbexact.models.kernel.rows import DistinctRows
@@ -33,7 +33,7 @@ ALL = 1000
 
 def fitted(sample, rate, l2, points=ALL, relevance=0.5):
     """The model of a sample."""
-    return learn_kernel(sample.table, {}, [[rate], [l2], [relevance]], points, Deadline())[0]
+    return learn_kernel(sample.table, {}, [[rate], [l2], [relevance], [1.0]], points, Deadline())[0]
 
 
 @contextmanager
@@ -120,7 +120,7 @@ class TestMode:
         covariances = 1 + sample.correlations(new, rows, 0.7, relevance)
         with to_the_end(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(mode_module, "FEWEST_PASSES", fewest)
-            model, _, fit = learn_kernel(sample.table, {}, [[0.7], [l2], [relevance]], ALL, Deadline())
+            model, _, fit = learn_kernel(sample.table, {}, [[0.7], [l2], [relevance], [1.0]], ALL, Deadline())
             again, in_time = fit.again(model, left, Deadline())
         assert in_time
         expected = np.exp(oracles.process_logs(some.weights, covariances[: len(rows)], l2, covariances))
@@ -131,7 +131,7 @@ class TestMode:
         """It ends where a fit does that never saw them: it begins at 0, with the preconditioner of all rows."""
         sample = Sample.drawn(0, 30)
         left, _ = split_table(sample.table, 3)[0]
-        model, _, fit = learn_kernel(sample.table, {}, [[0.7], [1e-4], [0.5]], ALL, Deadline())
+        model, _, fit = learn_kernel(sample.table, {}, [[0.7], [1e-4], [0.5], [1.0]], ALL, Deadline())
         unseen = fit._replace(mode=fit.mode._replace(coefficients=np.full_like(fit.mode.coefficients, np.nan)))
         found, expected = (of.again(model, left, Deadline())[0] for of in (unseen, fit))
         np.testing.assert_array_equal(found.coefficients, expected.coefficients)
@@ -141,7 +141,7 @@ class TestMode:
         """The derivatives by every coefficient vanish, as those of a fit to all rows do."""
         sample, l2 = Sample.drawn(seed, 40, "mixed"), 0.05
         left, _ = split_table(sample.table, 3)[0]
-        model, _, fit = learn_kernel(sample.table, {}, [[0.5], [l2], [0.5]], 5, Deadline())
+        model, _, fit = learn_kernel(sample.table, {}, [[0.5], [l2], [0.5], [1.0]], 5, Deadline())
         with to_the_end():
             again, _ = fit.again(model, left, Deadline())
         np.testing.assert_array_equal(again.points, model.points)
@@ -169,7 +169,7 @@ class TestMode:
         def fitted_after(fewest):
             products.clear()
             monkeypatch.setattr(mode_module, "FEWEST_PASSES", fewest)
-            model, _, fit = learn_kernel(sample.table, {}, [[3.0], [1e-3], [0.5]], points, Deadline())
+            model, _, fit = learn_kernel(sample.table, {}, [[3.0], [1e-3], [0.5], [1.0]], points, Deadline())
             return model.posterior(codes), len(products), fit.mode.root
 
         expected, plain, root = fitted_after(10**4)
@@ -202,7 +202,7 @@ class TestRows:
         for points in (4, ALL):
             one, other = (fitted(of, 0.5, 0.1, points).posterior(codes) for of in (weighted, repeated))
             np.testing.assert_array_equal(one, other)
-        values = [0.3, 1.0, 3.0], [0.01, 0.1, 1.0], [0.0, 1.0]
+        values = [0.3, 1.0, 3.0], [0.01, 0.1, 1.0], [0.0, 1.0], [1.0]
         chosen = [learn_kernel(of.table, {}, values, 20, Deadline())[1] for of in (weighted, repeated)]
         assert chosen[0] == chosen[1]
 
@@ -275,7 +275,7 @@ class TestRows:
         n_points = len(sample.distinct[0]) - 1
         table = replace(sample.table, weights=factor * sample.table.weights)
         one = fitted(sample, 0.05, 0.1, n_points, relevance=0.0)
-        other, *_ = learn_kernel(table, {}, [[0.05], [0.1 * factor], [0.0]], n_points, Deadline())
+        other, *_ = learn_kernel(table, {}, [[0.05], [0.1 * factor], [0.0], [1.0]], n_points, Deadline())
         assert one.points.shape[1] < n_points
         np.testing.assert_array_equal(other.points, one.points)
 
@@ -318,7 +318,7 @@ class TestRows:
         n_rows = len(sample.distinct[0])
 
         def points(deadline, most=ALL):
-            return learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], most, deadline)[0].points.shape[1]
+            return learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5], [1.0]], most, deadline)[0].points.shape[1]
 
         monkeypatch.setattr(fit_module, "PRODUCTS_PER_SECOND", n_rows * 4.2**2 / 500)
         monkeypatch.setattr(fit_module, "FEWEST_POINTS", 2)
@@ -367,7 +367,7 @@ class FoldLosses:
         return tuple(1 + left.correlations(rows, known, rate, relevance) for rows in (known, new))
 
     def _of_rows(self, place):
-        rate, l2, relevance = (own[k] for own, k in zip(self.values, place, strict=True))
+        rate, l2, relevance, _ = (own[k] for own, k in zip(self.values, place, strict=True))
         found = []
         for fold, (_, _, of_known, _, of_new) in enumerate(self.folds):
             own, to_new = self._covariances(fold, rate, relevance)
@@ -375,14 +375,15 @@ class FoldLosses:
         return found
 
 
-def climbed(of_rows, weights, lengths, learned=False, guided=True, ahead=0.0):
+def climbed(of_rows, weights, lengths, learned=False, powers=1, guided=True, ahead=0.0):
     """Where the search of `choose_kernel` ends: it changes the precision, the exponent, the rate, and so on.
 
     It climbs on the loss in the first fold, if this one guides it, and then on that in all folds. Before each further
     fold, a setting competes with the best one: it is left out while it is worse, in the folds in which it is known,
     by more than a standard error, the root of the sum of squared differences of rows. It replaces the best one if it
     is better by more than ``ahead`` standard errors. If relevances may be learned, that comes after the last
-    exponent, and the search goes on there without exponents.
+    exponent, and the search goes on there without exponents. Where it ended best, it begins again with the second
+    power, if there are two.
     """
     known = {}
 
@@ -419,14 +420,18 @@ def climbed(of_rows, weights, lengths, learned=False, guided=True, ahead=0.0):
                         here = near[steps[0]] if steps else here
         return here
 
-    found = end(tuple(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True)), (1, 2, 0))
-    ends = [found, end((*found[:2], lengths[2]), (1, 0))] if learned and lengths[2] else [found]
-    return min(ends, key=lambda place: compared(place, len(weights)))
+    def better(*ends):
+        return min(ends, key=lambda place: compared(place, len(weights)))
+
+    found = end((*(min(first, max(n - 1, 0)) for first, n in zip(FIRST, lengths, strict=True)), 0), (1, 2, 0))
+    if learned and lengths[2]:
+        found = better(found, end((*found[:2], lengths[2], 0), (1, 0)))
+    return found if powers == 1 else better(found, end((*found[:3], 1), (1, 0)))
 
 
 class TestChoice:
-    VALUES = [0.05, 0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0, 10.0], [0.0, 0.5, 1.0]
-    START = (3.0, 1.0, 0.5)
+    VALUES = [0.05, 0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0, 10.0], [0.0, 0.5, 1.0], [1.0]
+    START = (3.0, 1.0, 0.5, 1.0)
 
     def chosen(self, table, deadline=None, progress=None):
         return choose_kernel(table, {}, self.VALUES, 1_000, deadline or Deadline(), progress)
@@ -474,7 +479,7 @@ class TestChoice:
     )
     @pytest.mark.parametrize("exponents", [[0.0, 1.0], []])
     def test_may_be_learned_relevances(self, seed, weights, exponents):
-        values = [0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0], [*exponents, LEARNED]
+        values = [0.2, 0.8, 3.0, 12.0], [1e-3, 1e-2, 0.1, 1.0], [*exponents, LEARNED], [1.0]
         self.check(Sample.drawn(seed, 20, weights).table, values=values)
 
     @pytest.mark.parametrize(
@@ -490,7 +495,7 @@ class TestChoice:
         self, seed, weights, learned, monkeypatch
     ):
         table = Sample.drawn(seed, 20, weights).table
-        values = [*self.VALUES[:2], [*self.VALUES[2], *[LEARNED] * learned]]
+        values = [*self.VALUES[:2], [*self.VALUES[2], *[LEARNED] * learned], [1.0]]
         held = [DistinctRows.of(held).weights for _, held in split_table(table, 3)]
         n_rows = sum(max(len(of_fold), of_fold.sum()) for of_fold in held)
         monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", n_rows + 1e-6)
@@ -504,9 +509,12 @@ class TestChoice:
 
     @pytest.mark.parametrize("ahead", [0.0, 0.5, 1.5])
     @pytest.mark.parametrize("learned", [False, True])
+    @pytest.mark.parametrize("powers", [1, 2])
     @pytest.mark.parametrize("guided", [True, False])
     @pytest.mark.parametrize("lengths", [(5, 5, 3), (2, 5, 1), (7, 1, 3)])
-    def test_order_of_the_climb_decides_between_several_ends(self, lengths, guided, learned, ahead, monkeypatch):
+    def test_order_of_the_climb_decides_between_several_ends(
+        self, lengths, guided, learned, powers, ahead, monkeypatch
+    ):
         """On losses of many local minima, which no model has; a first fold of enough rows guides the climb.
 
         With few rows in all folds, it only goes to settings that are better by ``ahead`` standard errors.
@@ -514,10 +522,10 @@ class TestChoice:
         monkeypatch.setattr(fit_module, "ROWS_TO_GUIDE", 4 if guided else 5)
         monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 13 if ahead else 12)
         monkeypatch.setattr(fit_module, "AHEAD", ahead)
-        values, ends = [list(map(float, range(n))) for n in lengths], set()
+        values, ends = [list(map(float, range(n))) for n in (*lengths, powers)], set()
         values[2] += [LEARNED] * learned
         for seed in range(20):
-            of_folds = np.random.default_rng(seed).random((3, *lengths[:2], lengths[2] + learned, 4))
+            of_folds = np.random.default_rng(seed).random((3, *lengths[:2], lengths[2] + learned, powers, 4))
             folds = iter(of_folds)
 
             class Known:
@@ -536,11 +544,29 @@ class TestChoice:
             def of_rows(place, of_folds=of_folds):
                 return [of_fold[place].tolist() for of_fold in of_folds]
 
-            place = climbed(of_rows, [4.0] * 3, lengths, learned, guided, ahead)
+            place = climbed(of_rows, [4.0] * 3, lengths, learned, powers, guided, ahead)
             assert chosen.setting == tuple(own[k] for own, k in zip(values, place, strict=True))
             assert chosen.log_loss == pytest.approx(of_folds.mean(axis=(0, -1))[place])
             ends.add(place)
         assert len(ends) > (1 if ahead else 3)
+        assert {place[3] for place in ends} == set(range(powers))
+
+    @pytest.mark.parametrize("power", [1.3, 1.0])
+    @pytest.mark.parametrize("relevance", [0.0, 1.0, LEARNED])
+    def test_losses_in_a_fold_are_those_of_a_fit_to_its_rows(self, power, relevance):
+        """Where differences of intervals are raised to a power."""
+        table, cut_points = Sample.drawn(0, 40).table, {"size": np.array([0.0, 1.0, 5.0, 6.0, 20.0])}
+        setting = KernelSetting(0.7, 0.1, relevance, power)
+        for left, held in split_table(table, 3):
+            with to_the_end():
+                fold = fit_module._Fold(left, held, cut_points, ALL, np.random.default_rng(0))
+                found = fold.losses(setting, Deadline())
+                model, _ = fit_module.fit_kernel(left, cut_points, setting, ALL, Deadline())
+            assert [own.power for own in model.distances] == [power, 1.0, 1.0]
+            rows = DistinctRows.of(held)
+            np.testing.assert_allclose(
+                found, -(rows.weights * model.log_posterior(rows.codes)).sum(axis=1), atol=1e-5
+            )
 
     @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
     def test_holds_out_whole_groups(self, seed):
@@ -614,13 +640,13 @@ class TestChoice:
                 return np.where(np.arange(8) < (8 if setting.relevance else 1), far, 0.0)
 
         monkeypatch.setattr(fit_module, "_Fold", Known)
-        values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5]
+        values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5], [1.0]
         chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, Deadline())
-        assert chosen.setting == (2.0, 0.1, 0.0)
+        assert chosen.setting == (2.0, 0.1, 0.0, 1.0)
         times = {setting: tried.count(setting) for setting in tried}
-        near = [(1.0, 0.1, 0.0), (4.0, 0.1, 0.0), (2.0, 0.01, 0.0), (2.0, 1.0, 0.0)]
+        near = [(rate, l2, 0.0, 1.0) for rate, l2 in [(1.0, 0.1), (4.0, 0.1), (2.0, 0.01), (2.0, 1.0)]]
         assert [times.pop(setting) for setting in (chosen.setting, *near)] == [3] * 5
-        assert times.pop((2.0, 0.1, 0.5)) == fewest
+        assert times.pop((2.0, 0.1, 0.5, 1.0)) == fewest
         assert set(times.values()) == {1}  # the search came past them with the first fold
 
     def test_relevances_are_learned_from_some_of_many_rows(self, monkeypatch):
@@ -638,14 +664,14 @@ class TestChoice:
         for fewest, most in ((thirds[0] + 1, 100), (2, min(thirds) - 1), (2, 100)):
             seen.clear()
             monkeypatch.setattr(fit_module, "ROWS_FOR_RELEVANCE", (fewest, most))
-            learn_kernel(table, {}, [[0.5, 1.0], [0.1], [LEARNED]], ALL, Deadline())
+            learn_kernel(table, {}, [[0.5, 1.0], [0.1], [LEARNED], [1.0]], ALL, Deadline())
             of_all, *of_folds = (min(max(third, fewest), most) for third in thirds)
             assert seen == [*of_folds, of_all]
 
     def test_of_one_value_each_holds_out_nothing(self, monkeypatch):
         monkeypatch.setattr(fit_module, "split_table", None)
-        chosen = choose_kernel(Sample.drawn(0).table, {}, [[0.5], [0.1], [0.0]], 1_000, Deadline())
-        assert chosen.setting == (0.5, 0.1, 0.0)
+        chosen = choose_kernel(Sample.drawn(0).table, {}, [[0.5], [0.1], [0.0], [1.0]], 1_000, Deadline())
+        assert chosen.setting == (0.5, 0.1, 0.0, 1.0)
         assert np.isnan([chosen.log_loss, chosen.of_frequencies]).all()
 
     def test_of_a_single_row_is_where_the_search_begins(self):
@@ -667,7 +693,7 @@ class TestChoice:
         """Twelve held-out rows are enough, be it by their number or by their weight, whichever is more in a fold."""
         monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 12)
         monkeypatch.setattr(fit_module, "AHEAD", inf)
-        values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0]
+        values = [0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0], [1.0]
 
         class Known:
             n_held, loss_of_frequencies = distinct, 0.0
@@ -680,15 +706,15 @@ class TestChoice:
 
         monkeypatch.setattr(fit_module, "_Fold", Known)
         chosen = choose_kernel(Sample.drawn(0).table, {}, values, 1_000, Deadline())
-        assert chosen.setting == ((2.0, 0.1, 0.0) if trusted or distinct == 4 else (4.0, 1.0, 0.0))
+        assert chosen.setting[:2] == ((2.0, 0.1) if trusted or distinct == 4 else (4.0, 1.0))
 
     @pytest.mark.parametrize("few", [False, True])
-    @pytest.mark.parametrize("learned", [False, True])
-    def test_without_more_time_is_the_best_so_far(self, learned, few, monkeypatch):
+    @pytest.mark.parametrize(("learned", "powers"), [(False, 1), (True, 1), (False, 2), (True, 2)])
+    def test_without_more_time_is_the_best_so_far(self, learned, powers, few, monkeypatch):
         """Time runs out after a number of fits. What was known in fewer folds does not replace what was in all."""
         monkeypatch.setattr(fit_module, "ROWS_TO_TRUST", 4 if few else 1)
         monkeypatch.setattr(fit_module, "AHEAD", 0.5)
-        values, n_folds = [[0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5, 1.0]], set()
+        values, n_folds = [[0.5, 1.0, 2.0, 4.0], [0.01, 0.1, 1.0], [0.0, 0.5, 1.0], [1.3, 1.0][:powers]], set()
         shape = tuple(map(len, values))
         values[2] = values[2] + [LEARNED] * learned
 
@@ -701,8 +727,8 @@ class TestChoice:
             def passed(self):
                 return len(self.known) >= self.most
 
-        for seed, most in itertools.product(range(3), range(1, 60, 2)):
-            of_folds = np.random.default_rng(seed).random((3, *shape[:2], shape[2] + learned))
+        for seed, most in itertools.product(range(3), range(1, 60 * powers, 2)):
+            of_folds = np.random.default_rng(seed).random((3, *shape[:2], shape[2] + learned, powers))
             deadline, folds = Timed(most), iter(enumerate(of_folds))
 
             class Known:
@@ -739,7 +765,7 @@ class TestChoice:
 
 def test_a_fit_without_time_is_not_the_end_of_it():
     sample = Sample.drawn(0)
-    model, _, fit = learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline(1e-9))
+    model, _, fit = learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5], [1.0]], ALL, Deadline(1e-9))
     assert not fit.in_time
     rows, class_weights = sample.distinct
     of_first, of_best, of_frequencies = (
@@ -751,4 +777,4 @@ def test_a_fit_without_time_is_not_the_end_of_it():
         )
     )
     assert of_frequencies < of_first < of_best
-    assert learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5]], ALL, Deadline())[2].in_time
+    assert learn_kernel(sample.table, {}, [[0.5], [0.1], [0.5], [1.0]], ALL, Deadline())[2].in_time

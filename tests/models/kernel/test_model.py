@@ -109,6 +109,7 @@ class TestPosterior:
             "rate": model.rate,
             "l2": 0.1,
             "relevance": 0.5,
+            "power": 1.0,
             "points": n_points,
         }
 
@@ -157,19 +158,19 @@ class TestDictionary:
     def test_keeps_the_power_of_distances_which_earlier_files_do_not_have(self):
         rng = np.random.default_rng(0)
         X = pd.DataFrame({"a": rng.normal(size=40), "b": rng.integers(0, 3, 40)})
-        model = KernelClassifier(rate=1.0, l2=0.1, relevance=0.0).fit(X, (X["a"] > 0).rename("c")).model_
+        model = KernelClassifier(rate=1.0, l2=0.1, relevance=0.0, power=1.2).fit(X, (X["a"] > 0).rename("c")).model_
         described = json.loads(json.dumps(model.to_dict()))
-        assert [own["power"] for own in described["states"]] == [1.3, 1.0]
 
         def again():
-            return KernelModel.from_dict(described, model.vocabulary, model.cut_points, None).distances
+            return KernelModel.from_dict(described, model.vocabulary, model.cut_points, None)
 
-        for own, new in zip(again(), model.distances, strict=True):
+        assert again().power == described["power"] == 1.2
+        assert [own.power for own in again().distances] == [1.2, 1.0]
+        for own, new in zip(again().distances, model.distances, strict=True):
             np.testing.assert_array_equal(own.table, new.table)
-        for own in described["states"]:
-            del own["power"]
+        del described["power"]
         places = model.distances[0].places
-        np.testing.assert_array_equal(again()[0].table, 2 * np.abs(places[:, None] - places))
+        np.testing.assert_array_equal(again().distances[0].table, 2 * np.abs(places[:, None] - places))
 
     def test_without_points_it_is_that_of_the_biases(self):
         model, sample = random_model(0)
@@ -192,7 +193,7 @@ class TestDictionary:
             (("states", 1, "shares"), [1.5, -0.5, 0.0], "states: the shares of the states must be 0 or more"),
             (("states", 2, "relevance"), -1.0, "states: a finite number of 0 or more was expected, not -1"),
             (("states", 2, "relevance"), KeyError, "states: 'relevance' is missing"),
-            (("states", 2, "power"), 0.0, "states: a finite number above 0 was expected, not 0"),
+            (("power",), 0.0, "power: a finite number above 0 was expected, not 0"),
             (("points",), 3, "points: a list was expected, not 3"),
             (("points", 0), [0, 0], "points: a list of length 3 was expected, not 2"),
             (("points", 0, 1), 3, "points: a whole number from 0 to 2 was expected, not 3"),
