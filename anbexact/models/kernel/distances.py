@@ -76,10 +76,10 @@ def distances_of(
 
     Intervals and numbers are in the order in which the vocabulary lists them. The state of missing cells, if there is
     one, is outside this order. The place of a number is its mid-rank: the share of the training rows in lower states,
-    plus half the share in the state itself. That of an interval is the mean of its mid-rank and its middle, on a scale
-    from 0, where the first and the last interval are as wide as their neighbours. On this scale, two rows drawn at
-    random are as far apart on average as in their mid-ranks, unless the largest value would exceed `LONGEST`. Between
-    intervals, the power is the given one, at most `MOST_POWER`; otherwise, it is 1.
+    plus half the share in the state itself. The place of an interval is the mean of its mid-rank and its middle, on a
+    scale from 0, where the first and the last interval are as wide as their neighbours. On this scale, two rows drawn
+    at random are as far apart on average as in their mid-ranks, unless the largest value would exceed `LONGEST`.
+    Between intervals, the power is the given one, at most `MOST_POWER`; otherwise, it is 1.
     """
     vocabulary = table.vocabulary
     in_order = ordered_features(vocabulary, cut_points, ())

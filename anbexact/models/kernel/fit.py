@@ -213,9 +213,9 @@ def choose_kernel(
     learned, both stages are repeated from there with learned ones, and only the rate and the precision change; the
     better of both ends is taken. If there is a second power, both stages are repeated from there with it, and again
     only the rate and the precision change; the better of these two ends is the result. If the distinct rows that are
-    held out are fewer than `ROWS_TO_TRUST`, and so is their weight, the better neighbour replaces a setting only if it
-    is better by more than `AHEAD` standard errors of the difference; learned relevances and the second power need only
-    be better.
+    held out are fewer than `ROWS_TO_TRUST`, and so is their weight, the better neighbour replaces a setting only if
+    it is better by more than `AHEAD` standard errors of the difference; learned relevances and the second power need
+    only be better.
 
     In up to `FOLDS` folds, the model is learned from as many distinct rows as it may have points, but from at least
     `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once
@@ -230,8 +230,8 @@ def choose_kernel(
     cut_points : dict
         The cut points of the columns that are cut.
     values : sequence of four sequences
-        The rates, precisions and exponents to choose from, each in ascending order, where ``"learned"`` may follow the
-        exponents, or stand in their place; and one power or two. With one of each, nothing is held out.
+        The rates, precisions and exponents to choose from, each in ascending order, where ``"learned"`` may follow
+        the exponents, or stand in their place; and one power or two. With one of each, nothing is held out.
     most_points : int
         Maximum number of points of the model for which the setting is chosen.
     deadline : Deadline
