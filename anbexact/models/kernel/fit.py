@@ -146,9 +146,10 @@ class _Fold:
         self._left = rows.some(min(max(most_points, LEAST_TO_LEARN), ROWS_TO_LEARN), rng)
         self._held = DistinctRows.of(held).some(ROWS_TO_COMPARE, rng)
         self._table, self._cut_points = left, cut_points
-        self._logs: dict[tuple[float | str, float], tuple[Floats, Floats]] = {}
-        self._bases: dict[tuple[float, float | str, float], Floats] = {}
-        self._starts: dict[tuple[float, float | str, float], Floats] = {}
+        self._power: float | None = None
+        self._logs: dict[float | str, tuple[Floats, Floats]] = {}
+        self._bases: dict[tuple[float, float | str], Floats] = {}
+        self._starts: dict[tuple[float, float | str], Floats] = {}
         self._latest: tuple[Floats, Floats] | None = None
 
     @property
@@ -169,23 +170,27 @@ class _Fold:
     def losses(self, setting: KernelSetting, deadline: Deadline) -> Floats:
         """Return the total loss of every distinct row to predict, in nats."""
         rate, l2, relevance, power = setting
-        if (relevance, power) not in self._logs:
+        if power != self._power:  # the search does not come back to the one before
+            self._power = power
+            for known in (self._logs, self._bases, self._starts):
+                known.clear()
+        if relevance not in self._logs:
             own = _distances(self._table, self._cut_points, self._for_relevance, setting, deadline)
             points = self._left.codes
-            self._logs[relevance, power] = (
+            self._logs[relevance] = (
                 log_correlations(points, points, own, 1.0),
                 log_correlations(self._held.codes, points, own, 1.0),
             )
-        between, to_held = self._logs[relevance, power]
-        if (rate, relevance, power) not in self._bases:
-            self._bases[rate, relevance, power] = _root(np.exp(rate * between))
-        basis = self._bases[rate, relevance, power]
-        start = self._starts.get((rate, relevance, power))
+        between, to_held = self._logs[relevance]
+        if (rate, relevance) not in self._bases:
+            self._bases[rate, relevance] = _root(np.exp(rate * between))
+        basis = self._bases[rate, relevance]
+        start = self._starts.get((rate, relevance))
         if start is None and self._latest is not None:  # the log odds of the latest fit, in this basis
             values, constant = self._latest
             start = np.vstack([solve_triangular(basis, values, lower=True), constant])
         found = _mode(basis, self._left, l2, deadline, start, ENOUGH).coefficients
-        self._starts[rate, relevance, power] = found
+        self._starts[rate, relevance] = found
         self._latest = basis @ found[:-1], found[-1:]
         coefficients: Floats = solve_triangular(basis, found[:-1], lower=True, trans="T")
         odds = np.empty((self.n_held, found.shape[1]))
