@@ -54,6 +54,8 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
 
     Raises
     ------
+    TypeError
+        In ``fit``, if ``parents`` is not a mapping.
     ValueError
         In ``fit``, if the mapping is not an acyclic graph over exactly the table's variables; or if the tables are to
         be refitted, and perhaps no network with this graph has the refitted posterior
@@ -67,6 +69,11 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        if not isinstance(self.parents, Mapping):
+            raise TypeError(
+                "parents must be a mapping of every variable to its parents, such as {'a': ['b'], 'b': []} or the "
+                f"attribute parents of a structure, not {type(self.parents).__name__}"
+            )
         if self.l2 is not None:
             check_l2(self.l2)
 

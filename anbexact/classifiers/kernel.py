@@ -51,7 +51,7 @@ small part of all."""
 
 @parameter_group
 class KernelParameters(TimeLimitParameters, TableParameters):
-    """How fast correlations fall with distance, how strong the prior is, and how many points there are."""
+    """How correlations fall with distance, how much features count, how strong the prior is, and how many points."""
 
     rate: float | str = AUTO
     l2: float | str = AUTO
@@ -68,12 +68,12 @@ class KernelClassifier(KernelParameters, TableClassifier):
     ``k(x, z) = Π_j exp(-θ r_j d_j(x_j, z_j))``, r_j is the relevance of feature j, and d_j a distance between its
     states: ``(2 |p - q|)^α`` for intervals at the places p and q, twice the difference of their mid-ranks for numbers
     that are not cut, and 1 for any two other states. The place of an interval is the mean of its mid-rank and its
-    middle, in a unit in which two rows are as far apart on average as in their mid-ranks
-    (:func:`~anbexact.models.kernel.distances.distances_of`). The prior of the log odds of every class is a Gaussian
-    process with the covariance ``(1 + k(x, x')) / λ``; the coefficients are the mode of the posterior. With α = 1,
-    this prior penalises first differences along a numeric column, as smooth shapes do; with a larger α, log odds are
-    smoother. Because k is a product over the features, there are main effects and interactions of all orders; the
-    larger θ is, the more weight the higher orders have.
+    middle. Middles are scaled so that two rows are as far apart on average as in their mid-ranks, but their range is
+    at most 1.7 (:func:`~anbexact.models.kernel.distances.distances_of`). The prior of the log odds of every class is
+    a Gaussian process with the covariance ``(1 + k(x, x')) / λ``; the coefficients are the mode of the posterior.
+    With α = 1, this prior penalises first differences along a numeric column, as smooth shapes do; with a larger α,
+    log odds are smoother. Because k is a product over the features, there are main effects and interactions of all
+    orders; the larger θ is, the more weight the higher orders have.
 
     Where the class depends on many features at once, and there are enough rows to show it, this predicts much better
     than networks; where main effects and a few pairs suffice, it predicts worse. There is no structure: predictions
@@ -101,8 +101,9 @@ class KernelClassifier(KernelParameters, TableClassifier):
         the exponents 0, 1/2 and 1. Where columns are cut or there are up to 1,000 distinct rows, with up to 20
         classes and 5,000 states of all features, it also chooses from learned relevances.
     power : float or "auto", default "auto"
-        α, above 0 and at most 1.3, if columns are cut. ``"auto"`` chooses from 1.3 and 1: after the other values were
-        chosen for 1.3, rate and precision are chosen again for 1.
+        α, above 0 and at most 1.3; only the distances of intervals depend on it. Where a column has three intervals
+        or more, ``"auto"`` chooses from 1.3 and 1: the other values are chosen for 1.3, then rate and precision again
+        for 1, and the better of the two is used.
     points : int, default 1000
         Maximum number of points. If there are more distinct rows, the points are drawn from them at random, always
         in the same way, and superfluous ones are left out: under the prior, the log odds there follow from those at
@@ -124,7 +125,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
     relevance_ : float or "learned"
         γ, or ``"learned"``; the relevances themselves are those of ``model_.distances``.
     power_ : float
-        α.
+        α; without effect if no column has three intervals.
 
     ``classes_``, ``vocabulary_``, ``cut_points_``, ``n_features_in_`` and ``feature_names_in_`` are those of
     :class:`~anbexact.NetworkClassifier`.
@@ -184,7 +185,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
             [rate / n_features for rate in RATES],
             PRECISIONS,
             _relevances(table, n_features, cut=bool(cut_points)),
-            POWERS if cut_points else POWERS[:1],
+            POWERS if any(len(cuts) > 1 for cuts in cut_points.values()) else (1.0,),
         )
         values = [
             own if _is_auto(value) else [value if value == LEARNED else float(value)]

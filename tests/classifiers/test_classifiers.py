@@ -497,3 +497,19 @@ class TestConstructors:
         assert set(signature(model).parameters) == set(parameters)
         assert "handle_missing" in parameters
         assert model.__init__.__qualname__ == f"{model.__name__}.__init__"
+
+
+@pytest.mark.parametrize(
+    ("parents", "message"),
+    [
+        (lambda _: None, "parents must be a mapping of every variable to its parents, .*, not NoneType"),
+        (lambda _: [("a", ["c"])], "parents must be a mapping .*, not list"),
+        (lambda structure: structure, "the attribute parents of a structure, not Structure"),
+    ],
+)
+def test_a_given_structure_must_be_a_mapping(parents, message):
+    X, y = load_monks(1)
+    structure = NaiveBayesClassifier().fit(X, y).structure_
+    with pytest.raises(TypeError, match=message):
+        FixedStructureClassifier(parents(structure)).fit(X, y)
+    FixedStructureClassifier(structure.parents).fit(X, y)

@@ -65,6 +65,7 @@ class TestParameters:
             ({"power": 0}, "power must be 'auto' or a number above 0 and at most 1.3, not 0"),
             ({"power": 1.31}, "power must be .*, not 1.31"),
             ({"power": "much"}, "power must be .*, not 'much'"),
+            ({"power": True}, "power must be .*, not True"),
             ({"power": float("nan")}, "power must be .*, not nan"),
             ({"points": 0}, "points must be a whole number, 1 or more, not 0"),
             ({"points": 10.0}, "points must be .*, not 10.0"),
@@ -85,6 +86,7 @@ class TestParameters:
         model = KernelClassifier(rate=np.float64(0.75), l2=2, relevance=0, power=1).fit(*rows())
         assert (model.rate_, model.l2_, model.relevance_, model.power_) == (0.75, 2.0, 0.0, 1.0)
         assert model.model_.facts()["points"] == 60
+        assert fixed(power=1.3).fit(*rows()).power_ == 1.3
         assert fixed(points=np.int64(7)).fit(*rows()).model_.facts()["points"] == 7
 
     def test_automatic_ones_are_among_those_to_choose_from(self):
@@ -105,6 +107,18 @@ class TestParameters:
             ("power", {"l2": 0.1}),
         ):
             assert getattr(KernelClassifier(**{name: 0.3}, **others).fit(X, y), f"{name}_") == 0.3
+
+    def test_fits_to_other_rows_take_over_what_was_chosen(self):
+        X, y = rows(n=90)
+        chosen = set()
+        for seed in range(8):
+            places = np.random.default_rng(seed).permutation(90)[:60]
+            model = KernelClassifier(rate=2.0, relevance=0.0).fit(X.iloc[places], y.iloc[places])
+            again = model._unfitted_again(FitRows(X, y, np.ones(90)))
+            found = model.rate_, model.l2_, model.relevance_, model.power_
+            assert (again.rate, again.l2, again.relevance, again.power) == found
+            chosen.add(model.power_)
+        assert chosen == set(POWERS)
 
     def test_learned_relevances_are_learned_from_the_rows_of_every_fit(self):
         X, y = rows(n=300)
@@ -192,6 +206,28 @@ class TestParameters:
         fixed(relevance="auto").fit(X, y)
         fixed(relevance="learned").fit(X, y)
         assert values == [[0.0, 0.5, 1.0, *["learned"] * tried], ["learned"]]
+
+    @pytest.mark.parametrize(
+        ("columns", "parameters", "tried"),
+        [
+            (["x", "name"], {}, list(POWERS)),
+            (["name", "count"], {}, [1.0]),
+            (["x", "name"], {"discretizer": "median"}, [1.0]),
+            (["x", "name"], {"power": 1.2}, [1.2]),
+        ],
+    )
+    def test_powers_are_tried_where_a_column_has_three_intervals(self, columns, parameters, tried, monkeypatch):
+        values = []
+
+        def noted(table, cut_points, given, *others):
+            values.append(list(given[3]))
+            return learn_kernel(table, cut_points, given, *others)
+
+        monkeypatch.setattr(kernel_module, "learn_kernel", noted)
+        X, y = rows()
+        model = fixed(**{"power": "auto", **parameters}).fit(X[columns], y)
+        assert values == [tried]
+        assert model.power_ in tried
 
     def test_sixty_four_intervals_unless_others_are_asked_for(self):
         X, y = rows(n=300)

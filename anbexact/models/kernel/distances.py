@@ -22,8 +22,9 @@ GROUPS = 8
 CACHED = 1 << 16
 """Number of correlations that are computed together."""
 MOST_POWER, LONGEST = 1.3, 1.7
-"""Largest power to which differences of intervals may be raised, and largest range of their middles: with both,
-``exp(-θ d)`` is a covariance even with a state in no order."""
+"""Largest power to which differences of intervals may be raised, and largest middle of an interval. Two places are
+then at most (1 + 1.7) / 2 = 1.35 apart. With a state at the distance 1 from all others, ``exp(-θ d)`` is a covariance
+for every θ if the matrix of ``2 - (2 |p - q|)^α`` has no negative eigenvalue; for α = 1.3, it has none up to 1.36."""
 LEAST = 0.05
 """Relevance of a feature without information, relative to that of the most informative one, at exponent 1."""
 
@@ -76,9 +77,10 @@ def distances_of(
 
     Intervals and numbers are in the order in which the vocabulary lists them. The state of missing cells, if there is
     one, is outside this order. The place of a number is its mid-rank: the share of the training rows in lower states,
-    plus half the share in the state itself. The place of an interval is the mean of its mid-rank and its middle, on a
-    scale from 0, where the first and the last interval are as wide as their neighbours. On this scale, two rows drawn
-    at random are as far apart on average as in their mid-ranks, unless the largest value would exceed `LONGEST`.
+    plus half the share in the state itself. The place of an interval is the mean of its mid-rank and its middle,
+    which is counted from that of the first interval; the first and the last interval count as wide as their
+    neighbours. The unit of middles is chosen so that two rows drawn at random are as far apart on average as in their
+    mid-ranks, but the last middle is at most `LONGEST`. If all rows are in one interval, places are mid-ranks.
     Between intervals, the power is the given one, at most `MOST_POWER`; otherwise, it is 1.
     """
     vocabulary = table.vocabulary

@@ -1,4 +1,4 @@
-"""How kernel logistic regression is fitted, and how its rate, its prior and the relevance of features are chosen."""
+"""How kernel logistic regression is fitted, and how the values on which the fit depends are chosen."""
 
 from __future__ import annotations
 
@@ -211,16 +211,15 @@ def choose_kernel(
 ) -> KernelChoice:
     """Return the setting with the least log loss in cross-validation that a search finds.
 
-    The search begins at the places `FIRST`. It changes one of the three values at a time, in the order `ORDER`, to
-    the better one of its neighbours, and on in that direction as long as the loss falls, and ends where no neighbour
-    has a lower loss. If at least `ROWS_TO_GUIDE` distinct rows are held out in the first fold, it is first made with
-    the loss in this fold, and then continued from its end with the loss in all folds. If relevances may also be
-    learned, both stages are repeated from there with learned ones, and only the rate and the precision change; the
-    better of both ends is taken. If there is a second power, both stages are repeated from there with it, and again
-    only the rate and the precision change; the better of these two ends is the result. If the distinct rows that are
-    held out are fewer than `ROWS_TO_TRUST`, and so is their weight, the better neighbour replaces a setting only if
-    it is better by more than `AHEAD` standard errors of the difference; learned relevances and the second power need
-    only be better.
+    The search begins at the places `FIRST`, with the first power. It changes the rate, the precision or the exponent,
+    one at a time in the order `ORDER`, to the better one of its neighbours, and on in that direction as long as the
+    loss falls, and ends where no neighbour has a lower loss. If at least `ROWS_TO_GUIDE` distinct rows are held out
+    in the first fold, it is first made with the loss in this fold, and then continued from its end with the loss in
+    all folds. If relevances may also be learned, both stages are repeated from there with learned ones, and only the
+    rate and the precision change; the better of the two ends is kept. If there is a second power, the same is done
+    once more from there with this power. If the distinct rows that are held out are fewer than `ROWS_TO_TRUST`, and
+    so is their weight, the better neighbour replaces a setting only if it is better by more than `AHEAD` standard
+    errors of the difference; learned relevances and the second power need only be better.
 
     In up to `FOLDS` folds, the model is learned from as many distinct rows as it may have points, but from at least
     `LEAST_TO_LEARN` and at most `ROWS_TO_LEARN`, and predicts at most `ROWS_TO_COMPARE` others. Once
@@ -275,7 +274,7 @@ def choose_kernel(
                 return inf
             losses.append(folds[len(losses)].losses(at(place), deadline))
             if progress is not None and len(losses) == 1:
-                progress("rate, precision and relevance", len(tried) / n_settings)
+                progress("rate, precision, relevance and power", len(tried) / n_settings)
         return sum(float(of_fold.sum()) for of_fold in losses[:n_folds]) / sum(of.weight for of in folds[:n_folds])
 
     def best_near(
@@ -312,10 +311,9 @@ def choose_kernel(
 
     def better_end(place: tuple[int, ...], start: tuple[int, ...]) -> tuple[int, ...]:
         """Return a place, or where the climb of rate and precision from another one ends, if that is better."""
-        end = end_of_climb(start, others)
-        if len(tried[end]) == len(tried[place]):  # not so if time ran out in the first stage
-            return min(place, end, key=lambda end: loss_at(end, len(tried[end])))
-        return place
+        end, n_folds = end_of_climb(start, others), len(tried[place])
+        # it is known in fewer folds if time ran out in the first stage
+        return end if len(tried[end]) == n_folds and loss_at(end, n_folds) < loss_at(place, n_folds) else place
 
     others = [axis for axis in ORDER if axis != 2]
     place = end_of_climb(place, ORDER if exponents else others)

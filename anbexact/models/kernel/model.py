@@ -16,7 +16,7 @@ from anbexact._runtime.json_checks import listed, mapped, number, numbers, readi
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.tasks import run_on_rows
 from anbexact._runtime.units import human_bytes
-from anbexact.models.kernel.distances import StateDistances, correlations
+from anbexact.models.kernel.distances import MOST_POWER, StateDistances, correlations
 from anbexact.models.kernel.learned_relevance import LEARNED
 from anbexact.models.logit.potentials import Potential, Potentials
 from anbexact.models.model import Model
@@ -159,7 +159,9 @@ class KernelModel(ByFields, Model):
         """Return the model that :meth:`to_dict` described; see :meth:`Model.from_dict`."""
         features = vocabulary.features
         with reading("power"):
-            power = number(described.get("power", 1.0), above=0)  # earlier files do not have it
+            power = number(described.get("power", 1.0), above=0)  # files without it have distances of power 1
+            if power > MOST_POWER:
+                raise ValueError(f"a number of at most {MOST_POWER} was expected, not {power:g}")
         with reading("states"):
             distances = tuple(
                 _read_distances(mapped(own), vocabulary.arity(name), power if name in cut_points else 1.0)

@@ -166,9 +166,10 @@ class TestDictionary:
 
         assert again().power == described["power"] == 1.2
         assert [own.power for own in again().distances] == [1.2, 1.0]
-        for own, new in zip(again().distances, model.distances, strict=True):
-            np.testing.assert_array_equal(own.table, new.table)
+        codes = codes_of([(0, 0), (5, 1), (39, 2), (None, 1)])
+        np.testing.assert_array_equal(again().log_posterior(codes), model.log_posterior(codes))
         del described["power"]
+        assert again().power == 1.0
         places = model.distances[0].places
         np.testing.assert_array_equal(again().distances[0].table, 2 * np.abs(places[:, None] - places))
 
@@ -194,6 +195,7 @@ class TestDictionary:
             (("states", 2, "relevance"), -1.0, "states: a finite number of 0 or more was expected, not -1"),
             (("states", 2, "relevance"), KeyError, "states: 'relevance' is missing"),
             (("power",), 0.0, "power: a finite number above 0 was expected, not 0"),
+            (("power",), 2.5, "power: a number of at most 1.3 was expected, not 2.5"),
             (("points",), 3, "points: a list was expected, not 3"),
             (("points", 0), [0, 0], "points: a list of length 3 was expected, not 2"),
             (("points", 0, 1), 3, "points: a whole number from 0 to 2 was expected, not 3"),
