@@ -51,7 +51,7 @@ small part of all."""
 
 @parameter_group
 class KernelParameters(TimeLimitParameters, TableParameters):
-    """How correlations fall with distance, how much features count, how strong the prior is, and how many points."""
+    """How correlations fall with distance, how much features count, the precision of the prior, and the points."""
 
     rate: float | str = AUTO
     l2: float | str = AUTO

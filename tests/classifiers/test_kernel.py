@@ -111,7 +111,7 @@ class TestParameters:
     def test_fits_to_other_rows_take_over_what_was_chosen(self):
         X, y = rows(n=90)
         chosen = set()
-        for seed in range(8):
+        for seed in range(12):
             places = np.random.default_rng(seed).permutation(90)[:60]
             model = KernelClassifier(rate=2.0, relevance=0.0).fit(X.iloc[places], y.iloc[places])
             again = model._unfitted_again(FitRows(X, y, np.ones(90)))

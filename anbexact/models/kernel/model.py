@@ -54,7 +54,7 @@ class KernelModel(ByFields, Model):
     relevance : float or "learned"
         The exponent from which the relevances of the features follow (see :func:`~.distances.with_relevance`), or
         that they were learned (see :func:`~.learned_relevance.with_learned_relevance`).
-    power : float, default 1.0
+    power : float
         The power to which differences of intervals are raised.
 
     ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.models.model.Model`.
@@ -69,7 +69,7 @@ class KernelModel(ByFields, Model):
     rate: float
     l2: float
     relevance: float | str
-    power: float = 1.0
+    power: float
 
     @property
     def n_parameters(self) -> int:

@@ -228,6 +228,34 @@ class TestRows:
             found = correlations(codes_of(rows), codes_of(points), own, rate)
             np.testing.assert_allclose(found, sample.correlations(rows, points, rate, exponent), rtol=1e-10)
 
+    @pytest.mark.parametrize("power", [1.0, 1.3])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_correlations_of_intervals_are_products_over_the_features(self, seed, power):
+        """Also of an interval that no row is in, and of rows with hidden cells."""
+        sample = Sample.drawn(seed, 20, "mixed")
+        middles, weights = [-0.5, 0.5, 3.0, 5.5, 13.0, 27.0], sample.state_weights
+        points, _ = sample.distinct
+        rows = [*sample.rows, *with_holes(sample.rows, seed), (None,) * 3, (UNSEEN, 0, 0)]
+        distances = distances_of(sample.table, {"size": np.array([0.0, 1.0, 5.0, 6.0, 20.0])}, power)
+
+        def factor(feature, state, other):
+            if feature == 0:
+                return np.exp(-0.7 * oracles.interval_distance(weights[0], middles, power, state, other))
+            return np.exp(-0.7 * oracles.state_distance(weights[feature], N_ORDERED[feature], state, other))
+
+        def mean(feature, cell, other):
+            if cell is not None:
+                return factor(feature, cell, other)
+            factors = [factor(feature, state, other) for state in range(ARITIES[feature])]
+            return np.average(factors, weights=weights[feature])
+
+        expected = [
+            [np.prod([mean(j, *cells) for j, cells in enumerate(zip(x, z, strict=True))]) for z in points]
+            for x in rows
+        ]
+        found = correlations(codes_of(rows), codes_of(points), distances, 0.7)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
     def test_logs_grow_with_the_rate_where_no_cell_is_missing(self):
         sample = Sample.drawn(1)
         codes, distances = codes_of(sample.rows), distances_of(sample.table, {})

@@ -30,6 +30,7 @@ def random_model(seed, weights="ones"):
         rate=float(rng.choice([0.2, 1.0, 4.0])),
         l2=0.1,
         relevance=0.5,
+        power=1.0,
     )
     return model, sample
 
