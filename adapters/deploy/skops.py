@@ -52,6 +52,7 @@ VALUES = (
     "anbexact.models.aode.PairCounts",
     "anbexact.models.kernel.distances.StateDistances",
     "anbexact.models.kernel.model.KernelModel",
+    "anbexact.models.linear.model.LinearModel",
     "anbexact.models.network.cells.Axes",
     "anbexact.models.network.densities.FamilyDensity",
     "anbexact.models.network.density_network.DensityNetwork",

@@ -20,6 +20,7 @@ from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.fsanb import FSANBClassifier
 from anbexact.classifiers.kdb import KDBClassifier
 from anbexact.classifiers.kernel import KernelClassifier
+from anbexact.classifiers.linear import LinearClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.pooled import PooledClassifier
@@ -56,6 +57,7 @@ __all__ = [
     "GreedyGBNClassifier",
     "KDBClassifier",
     "KernelClassifier",
+    "LinearClassifier",
     "LogitFANClassifier",
     "MCDAGClassifier",
     "MeasuredClassifier",

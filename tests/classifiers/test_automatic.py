@@ -118,7 +118,9 @@ def test_the_members_where_columns_are_cut():
     plain, equal_width = ["TAN, 8 intervals", "ANB, 5 intervals"], "kDB hierarchical, equal width"
     on_five, four_parents = "ANB smooth, 5 intervals", "kDB hierarchical, 4 parents"
     few, trees = found(499), "kDB trees, 8 intervals"
-    assert list(few) == list(found(40)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
+    assert list(few) == list(found(250)) == [bayes, "kernel", plain[0], equal_width, plain[1], on_five]
+    fewer = found(249)
+    assert list(fewer) == list(found(40)) == [bayes, "kernel", "linear", plain[0], equal_width]
     assert few[on_five] == simple
     assert list(found(500)) == list(found(1_999)) == [*list(few)[:-2], trees, *plain[1:], on_five]
     assert list(found(500, n_features=6)) == list(found(500))
@@ -127,7 +129,8 @@ def test_the_members_where_columns_are_cut():
     assert (of_trees.k, of_trees.parameters, of_trees.discretizer.n_bins) == (1, "tree", 8)
     assert trees in found(500, n_features=6, readable=True)
     assert trees not in found(500, settings={"discretizer": "mdlp"})
-    assert list(found(39)) == list(found(20)) == [name for name in few if name != equal_width]
+    assert list(found(39)) == list(found(20)) == [name for name in fewer if name != equal_width]
+    assert "linear" not in found(249, n_features=220)
     many = [bayes, "kernel", "kDB", equal_width, four_parents, trees]
     assert list(found(2_000)) == list(found(14_999)) == many
     more = found(15_000)
@@ -141,13 +144,16 @@ def test_the_members_where_columns_are_cut():
     for n_rows in (500, 2_000, 100_000):
         assert list(found(n_rows, readable=True)) == readable
     readable.remove(trees)
-    for n_rows in (19, 40, 499):
+    for n_rows in (19, 250, 499):
         assert list(found(n_rows, readable=True)) == readable
+    for n_rows in (20, 249):
+        assert list(found(n_rows, readable=True)) == [bayes, "linear", *readable[1:]]
     assert list(found(19)) == readable
     settings = {"discretizer": "mdlp"}
-    one_rule = found(20, settings=settings)
+    one_rule = found(250, settings=settings)
     assert list(one_rule) == ["NB smooth", "kernel", "TAN", "kDB", "ANB", "TAN smooth", "ANB smooth"]
     assert list(found(2_000, settings=settings)) == list(one_rule)
+    assert list(found(20, settings=settings)) == [*list(one_rule)[:2], "linear", *list(one_rule)[2:]]
     assert list(found(19, settings=settings)) == [name for name in one_rule if name != "kernel"]
     assert one_rule["ANB smooth"] == tree
     many_features = found(2_000, n_features=220, readable=True)
@@ -171,15 +177,18 @@ def test_more_columns_than_rows_leave_one_model():
 
 def test_few_rows_leave_few_models_with_strengths_by_cross_validation_if_columns_are_many():
     one, finer = "NB smooth, cross-validated", "NB smooth, cross-validated, 16 intervals"
-    assert names_of(20, n_rows=99) == [one, finer]
-    assert names_of(20, n_rows=100) == [one, finer, "NB smooth", "TAN smooth"]
-    assert names_of(20, n_rows=199) == [one, finer, "NB smooth", "TAN smooth"]
+    assert names_of(20, n_rows=99) == [one, finer, "linear"]
+    assert names_of(20, n_rows=19) == [one, finer]
+    assert names_of(20, n_rows=100) == [one, finer, "linear", "NB smooth", "TAN smooth"]
+    assert names_of(20, n_rows=199) == [one, finer, "linear", "NB smooth", "TAN smooth"]
     assert finer not in names_of(20, n_rows=200)
-    intervals = [member.estimator.intervals for member in members_in_time(20, 2, 99, {})]
+    assert names_of(20, n_rows=200)[:4] == [one, "NB smooth", "TAN smooth", "kDB smooth, cross-validated"]
+    assert "linear" in names_of(20, n_rows=200)
+    intervals = [member.estimator.intervals for member in members_in_time(20, 2, 99, {})[:2]]
     assert intervals == [8, 16]
     wide = members_in_time(100, 2, 99, {})
-    assert [member.name for member in wide] == [one, "NB smooth, cross-validated, 8 intervals"]
-    assert [member.estimator.intervals for member in wide] == [4, 8]
+    assert [member.name for member in wide] == [one, "NB smooth, cross-validated, 8 intervals", "linear"]
+    assert [member.estimator.intervals for member in wide[:2]] == [4, 8]
 
 
 @pytest.mark.parametrize(("given", "used"), [("auto", FEW_VALUES), (12, 12), (None, None)])

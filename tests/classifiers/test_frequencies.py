@@ -35,6 +35,7 @@ from anbexact.tables.table import DiscreteTable
 NOT_WORSE = {
     "AveragedNaiveBayesClassifier": "takes over the smoothing by which naive Bayes predicts the frequencies",
     "KernelClassifier": "chooses the precision of its prior by the same rows",
+    "LinearClassifier": "chooses the precision of its prior by the same rows",
     "FSANBClassifier": "selects hardly any feature",
     "FSSJClassifier": "selects hardly any feature",
     "SelectiveKDBClassifier": "selects hardly any feature",

@@ -479,6 +479,7 @@ class TestFit:
 
     @pytest.mark.parametrize("workers", [1, 2])
     def test_smooth_members_take_over_the_tuning_of_the_first(self, workers, monkeypatch):
+        monkeypatch.setattr(members_of_pools, "ROWS_WITHOUT_LINEAR", 0)  # there is only one below it
         X, y = load_iris()
         tuned = []
         usual = smooth_refits.tuned
@@ -653,7 +654,8 @@ class TestFit:
             ({"members": [("refit", RefittedClassifier(TANClassifier()))]}, False),
         ],
     )
-    def test_fits_to_all_rows_end_early_if_they_only_serve_to_predict(self, how, early, workers):
+    def test_fits_to_all_rows_end_early_if_they_only_serve_to_predict(self, how, early, workers, monkeypatch):
+        monkeypatch.setattr(members_of_pools, "ROWS_WITHOUT_LINEAR", 0)  # with smooth ANB
         X, y = frames()
         with parallel_config("threading", n_jobs=workers):
             pool = PooledClassifier(**how, ridge=1.0).fit(X, y)

@@ -54,6 +54,7 @@ from oracles.kernel import (
     row_correlation,
     state_distance,
 )
+from oracles.linear import covariance_within, linear_marginal, linear_posterior, linear_values
 from oracles.logit import (
     Conditional,
     Smooth,
@@ -244,6 +245,7 @@ __all__ = [
     "consistent",
     "count_divisions",
     "counts",
+    "covariance_within",
     "d_separated",
     "dealt",
     "dirichlet_bounds",
@@ -297,6 +299,9 @@ __all__ = [
     "lattice_structure",
     "leave_one_out",
     "level_terms",
+    "linear_marginal",
+    "linear_posterior",
+    "linear_values",
     "log_choose",
     "log_dirichlet_draws",
     "log_joint",

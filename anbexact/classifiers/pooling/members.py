@@ -15,15 +15,16 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.exact import ANBClassifier
 from anbexact.classifiers.kdb import KDBClassifier
 from anbexact.classifiers.kernel import KernelClassifier
+from anbexact.classifiers.linear import LinearClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.tables.cuts.rules import equal_frequency
 
 AUTO = "auto"
 """The value of a parameter that is chosen from the rows."""
-NB_SMOOTH, TAN_SMOOTH, KERNEL = "NB smooth", "TAN smooth", "kernel"
-"""The names of three members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, and
-with interactions of all orders."""
+NB_SMOOTH, TAN_SMOOTH, KERNEL, LINEAR = "NB smooth", "TAN smooth", "kernel", "linear"
+"""The names of four members: with smooth shapes of single features, with smooth shapes of the pairs of a tree, with
+interactions of all orders, and with lines."""
 MANY_FEATURES, MOST_SETS_TIMES_ROWS = 22, 5 * 10**9
 """Number of features, and number of their subsets times the number of rows, beyond which no automatic member searches
 its structure exactly, because it would take too long."""
@@ -47,6 +48,9 @@ hierarchical tables and two parents; and where none is, one with tables as trees
 FEW_FEATURES, ROWS_FOR_TREES_OF_INTERVALS = 6, 500
 """Where columns are cut, number of features up to which, and number of rows from which on, a kDB with one parent and
 tables as trees is a member: it finds interactions of two features in narrow regions."""
+ROWS_WITHOUT_LINEAR = 250
+"""Where columns are cut, number of rows below which linear logistic regression is a member. Next to kernel logistic
+regression, networks on five intervals are members only from this number on."""
 ROWS_FOR_SMOOTH_ANB = 15_000
 """Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic
 regression."""
@@ -54,7 +58,7 @@ ROWS_FOR_TABLES, ROWS_FOR_REFITS, ROWS_WITHOUT_ANB_REFITTED = 30, 50, 1_000
 """Where no column is cut: numbers of rows from which on there are automatic members as they are learned; refits,
 which stand in for smooth shapes of kDB and ANB; and from which on ANB is not refitted."""
 ROWS_FOR_KERNEL = 20
-"""Number of rows from which on kernel logistic regression is a member."""
+"""Number of rows from which on kernel logistic regression is a member, and a linear one where columns are cut."""
 MOST_ROWS_FOR_KERNEL, MOST_ROWS_TIMES_CLASSES = 100_000, 1_000_000
 """Number of rows beyond which kernel logistic regression would have fewer than 500 points; and number of rows times
 classes beyond which it would take too long."""
@@ -139,6 +143,7 @@ def automatic_members(
         smooth=size <= MANY_UNKNOWNS and (exact or not cut),
         smooth_tan=size <= MOST_UNKNOWNS,
         kernel=kernel,
+        linear=ROWS_FOR_KERNEL <= n_rows < ROWS_WITHOUT_LINEAR and size <= MOST_UNKNOWNS,
         points=_points(n_rows, cut=cut),
         hierarchical=n_rows >= ROWS_FOR_HIERARCHICAL and not readable,
         trees=n_rows >= ROWS_FOR_TREES,
@@ -175,6 +180,7 @@ class _Kinds(NamedTuple):
     smooth: bool
     smooth_tan: bool
     kernel: bool
+    linear: bool
     points: int
     hierarchical: bool
     trees: bool
@@ -231,13 +237,14 @@ def members_in_time(
     members = [_cross_validated("NB", bayes, intervals)]
     if wide and not few:
         return members
+    chosen = automatic_members(n_features, n_classes, n_rows, settings, cut=cut, readable=readable)
+    others = {member.name: member for member in chosen}
     if few:
         finer = _cross_validated("NB", bayes, more)
         members.append(replace(finer, name=f"{finer.name}, {more} intervals"))
+        members += [others.pop(LINEAR)] if LINEAR in others else []
         if n_rows < FEW_ROWS_PER_FEATURE * n_features:
             return members
-    chosen = automatic_members(n_features, n_classes, n_rows, settings, cut=cut, readable=readable)
-    others = {member.name: member for member in chosen}
     members.append(others.pop(NB_SMOOTH))
     tan = others.pop(TAN_SMOOTH, Member(TAN_SMOOTH, AdditiveClassifier(TANClassifier(**settings)), like=NB_SMOOTH))
     members.append(replace(tan, slower_than=NB_SMOOTH, extends=()))
@@ -260,9 +267,12 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     alone = not varied or not kinds.kernel
     equal = alone or not kinds.four_parents
+    on_five = alone or not (kinds.four_parents or kinds.linear)
     members = [Member(NB_SMOOTH, AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
     if kinds.kernel:
         members.append(Member(KERNEL, KernelClassifier(discretizer=rule, points=kinds.points, **given)))
+    if kinds.linear:
+        members.append(Member(LINEAR, LinearClassifier(discretizer=rule, **given)))
     simpler: tuple[str, ...] = (NB_SMOOTH,)
     if equal:
         members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
@@ -278,7 +288,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     if kinds.trees_of_intervals and varied:
         one = KDBClassifier(k=1, parameters="tree", discretizer=eight, **given)
         members.append(Member("kDB trees, 8 intervals", one))
-    if kinds.exact and equal:
+    if kinds.exact and on_five:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
     if kinds.smooth_tan and alone:
         tree = TANClassifier(discretizer=rule, **given)
@@ -287,9 +297,9 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, kinds: _Kinds, *, varied: 
     if kinds.smooth and (kinds.smooth_anb or not varied):
         network = ANBClassifier(discretizer=rule, **given)
         members.append(Member("ANB smooth", AdditiveClassifier(network), extends=simpler, like=NB_SMOOTH))
-    if kinds.smooth and varied and equal:
-        on_five = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
-        members.append(replace(on_five, extends=simpler, like=NB_SMOOTH))
+    if kinds.smooth and varied and on_five:
+        smooth = _on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given)))
+        members.append(replace(smooth, extends=simpler, like=NB_SMOOTH))
     return members
 
 

@@ -1,0 +1,191 @@
+"""Fits of linear logistic regression: the penalised maximum, discriminant analysis, the choice, and the network."""
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import log_softmax
+from similarities import N_CLASSES, Sample
+from sklearn.base import BaseEstimator
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from tiers import examples
+
+import anbexact.models.kernel.mode as mode_module
+from anbexact import DiscreteTable
+from anbexact.models.linear import fit as fit_module
+from anbexact.models.linear.fit import (
+    CENTRES,
+    FOLDS,
+    PRECISIONS,
+    LinearFit,
+    LinearSetting,
+    choose_linear,
+    learn_linear,
+)
+from anbexact.tables.folds import split_table
+
+
+@pytest.fixture(autouse=True)
+def to_the_end(monkeypatch):
+    """Let fits go on until rounding ends them; usually, they end where little is left to gain."""
+    monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-16, 4: 1e-16})
+    monkeypatch.setattr(fit_module, "ENOUGH", 0.0)
+
+
+def points_of(fit, rows):
+    """The values of rows of state numbers."""
+    return [np.concatenate([own[state] for own, state in zip(fit.values, row, strict=True)]) for row in rows]
+
+
+def repeated(sample):
+    """Rows and classes, a row of weight 2 twice."""
+    times = [int(weight) for weight in sample.weights]
+    return [
+        [value for value, n in zip(of, times, strict=True) for _ in range(n)] for of in (sample.rows, sample.classes)
+    ]
+
+
+def whole_weights(seed, n_rows=30):
+    sample = Sample.drawn(seed, n_rows)
+    weights = np.random.default_rng(seed + 1).integers(0, 3, n_rows)
+    weights[:N_CLASSES] = 1
+    sample.weights = weights.astype(float).tolist()
+    return sample
+
+
+class TestCoefficients:
+    @examples(25)
+    @given(
+        seed=st.integers(0, 10**6),
+        l2=st.sampled_from([0.1, 1.0, 10.0]),
+        centre=st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    )
+    def test_maximise_the_penalised_likelihood(self, seed, l2, centre):
+        sample = whole_weights(seed)
+        rows, classes = repeated(sample)
+        fit = LinearFit(sample.table, {})
+        coefficients, constants = fit.coefficients(LinearSetting(l2, centre))
+        wanted, of_constants = oracles.linear_posterior(points_of(fit, rows), classes, N_CLASSES, l2, centre)
+        points = np.array(points_of(fit, rows))
+        found = log_softmax(points @ coefficients + constants, axis=1)
+        np.testing.assert_allclose(found, log_softmax(points @ wanted + of_constants, axis=1), atol=2e-5)
+
+    @examples(25)
+    @given(seed=st.integers(0, 10**6))
+    def test_fractional_weights(self, seed):
+        """Half the weights with half the precision have the same maximum but for the covariance and frequencies."""
+        sample = whole_weights(seed)
+        one, other = (LinearFit(sample.table, {}), LinearFit(sample.table, {}))
+        other._weights, other._pull = other._weights / 2, other._pull
+        for centre in CENTRES:
+            a, b = one.coefficients(LinearSetting(2.0, centre)), other.coefficients(LinearSetting(1.0, centre))
+            np.testing.assert_allclose(a[0], b[0], atol=1e-5)
+            np.testing.assert_allclose(a[1], b[1], atol=1e-5)
+
+    @examples(25)
+    @given(seed=st.integers(0, 10**6))
+    def test_discriminant_analysis(self, seed):
+        sample = whole_weights(seed)
+        rows, classes = repeated(sample)
+        fit = LinearFit(sample.table, {})
+        coefficients, constants = fit.coefficients(LinearSetting(1e9, 1.0))
+        points = np.array(points_of(fit, rows))
+        within = oracles.covariance_within(points, classes)
+
+        class Known(BaseEstimator):
+            def fit(self, X):
+                self.covariance_ = within
+                return self
+
+        logs = np.array([np.log((classes.count(c) + 1 / N_CLASSES) / (len(classes) + 1)) for c in range(N_CLASSES)])
+        model = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=Known(), priors=np.exp(logs))
+        wanted = model.fit(points, classes).predict_log_proba(points)
+        np.testing.assert_allclose(log_softmax(points @ coefficients + constants, axis=1), wanted, atol=1e-5)
+
+    def test_a_class_without_rows(self):
+        rng = np.random.default_rng(0)
+        x, c = rng.normal(size=60).round(1), rng.integers(0, 2, 60)
+        X, y = pd.DataFrame({"x": np.round(x + c)}), pd.Series(c, name="c")
+        table = DiscreteTable.from_frame(X, y, categories={"c": [0, 1, 2], "x": list(range(-4, 6))})
+        for setting in (LinearSetting(1.0, 0.0), LinearSetting(1.0, 1.0)):
+            model, _ = learn_linear(table, {}, [setting.l2], [setting.centre])
+            logs = model.log_posterior(np.arange(10, dtype=np.int16)[None])
+            assert (np.exp(logs[:, 2]) < 0.02).all()
+            assert np.ptp(logs[:, 0] - logs[:, 1]) > 1
+
+    def test_one_class(self):
+        table = DiscreteTable.from_frame(pd.DataFrame({"x": [1, 2, 3]}), pd.Series(["a"] * 3, name="c"))
+        model, chosen = learn_linear(table, {}, PRECISIONS, CENTRES)
+        assert chosen.log_loss == 0
+        np.testing.assert_array_equal(model.log_posterior(np.zeros((1, 1), np.int16)), [[0.0]])
+
+    def test_no_values(self):
+        table = DiscreteTable.from_frame(pd.DataFrame({"x": ["a"] * 6}), pd.Series(list("uuuuvv"), name="c"))
+        model, _ = learn_linear(table, {}, [1.0], [0.5])
+        found = np.exp(model.log_posterior(np.zeros((1, 1), np.int16)))[0]
+        np.testing.assert_allclose(found, [4 / 6, 2 / 6], atol=1e-3)
+
+
+class TestCovariance:
+    @examples(40)
+    @given(seed=st.integers(0, 10**6), n_rows=st.sampled_from([6, 12, 40]))
+    def test_that_of_ledoit_and_wolf(self, seed, n_rows):
+        sample = whole_weights(seed, n_rows)
+        rows, classes = repeated(sample)
+        fit = LinearFit(sample.table, {})
+        wanted = oracles.covariance_within(points_of(fit, rows), classes)
+        np.testing.assert_allclose(fit.covariance, wanted, atol=1e-10)
+
+
+class TestChoice:
+    @examples(8)
+    @given(seed=st.integers(0, 10**6))
+    def test_losses(self, seed):
+        sample = whole_weights(seed, 40)
+        table = sample.table
+        found = choose_linear(table, {}, (0.1, 10.0), (0.0, 1.0))
+        assert [choice.log_loss for choice in found] == sorted(choice.log_loss for choice in found)
+        totals, of_frequencies = dict.fromkeys([choice.setting for choice in found], 0.0), 0.0
+        for left, held in split_table(table, FOLDS):
+            fit, rows, others = LinearFit(left, {}), Sample.of(left), Sample.of(held)
+            known = sorted(set(rows.classes))
+            if len(known) < N_CLASSES:
+                return
+            learned, classes = repeated(rows)
+            for setting in totals:
+                w, b = oracles.linear_posterior(points_of(fit, learned), classes, N_CLASSES, *setting)
+                logs = log_softmax(np.array(points_of(fit, others.rows)) @ w + b, axis=1)
+                own = logs[np.arange(len(others.rows)), others.classes]
+                totals[setting] -= float(np.dot(others.weights, own))
+            of_frequencies -= float(
+                np.dot(
+                    others.weights, [np.log((classes.count(c) + 1 / 3) / (len(classes) + 1)) for c in others.classes]
+                )
+            )
+        for choice in found:
+            np.testing.assert_allclose(choice.log_loss, totals[choice.setting] / table.weight_sum, atol=1e-4)
+            np.testing.assert_allclose(choice.of_frequencies, of_frequencies / table.weight_sum)
+
+    def test_nothing_is_held_out_for_one_setting(self, monkeypatch):
+        monkeypatch.setattr(fit_module, "split_table", None)
+        (choice,) = choose_linear(Sample.drawn(0).table, {}, [1.0], [0.5])
+        assert choice.setting == (1.0, 0.5)
+        assert np.isnan(choice.log_loss)
+
+    def test_enough_rows_are_held_out(self, monkeypatch):
+        table, left = Sample.drawn(0, 60).table, []
+        monkeypatch.setattr(fit_module, "ROWS_TO_PREDICT", 20)
+        monkeypatch.setattr(fit_module, "LinearFit", lambda table, cuts: left.append(table) or LinearFit(table, cuts))
+        choose_linear(table, {}, PRECISIONS, CENTRES)
+        assert len(left) == 2  # 12 rows in each fold
+
+    def test_lines_are_found(self):
+        rng = np.random.default_rng(1)
+        X = rng.normal(size=(80, 3))
+        labels = X @ [1.0, 2.0, -1.0] > 0
+        columns = pd.DataFrame({f"x{j}": np.round(column, 1) for j, column in enumerate(X.T)})
+        table = DiscreteTable.from_frame(columns, pd.Series(labels, name="c"))
+        best = choose_linear(table, {}, PRECISIONS, CENTRES)[0]
+        assert best.log_loss < 0.25 < best.of_frequencies

@@ -1,0 +1,153 @@
+"""The model: complete rows, missing cells, the network, explanations, and files."""
+
+import json
+import pickle
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import log_softmax
+from similarities import Sample
+from tiers import examples
+
+from anbexact import DiscreteTable
+from anbexact.models.linear.fit import CENTRES, LinearFit, LinearSetting, learn_linear
+from anbexact.models.linear.model import LinearModel
+
+SETTINGS = {"l2": st.sampled_from([0.1, 1.0, 100.0]), "centre": st.sampled_from(CENTRES)}
+
+
+def every_row(model):
+    """The codes of all joint states."""
+    shapes = [range(len(own)) for own in model.values]
+    return np.stack(np.meshgrid(*shapes, indexing="ij")).reshape(len(shapes), -1).astype(np.int16)
+
+
+def points_of(model, codes):
+    """The values of complete rows."""
+    return np.hstack([own[states] for own, states in zip(model.values, codes, strict=True)])
+
+
+def learned(seed, l2=1.0, centre=0.5):
+    return learn_linear(Sample.drawn(seed, weights="mixed").table, {}, [l2], [centre])[0]
+
+
+@examples(25)
+@given(seed=st.integers(0, 10**6), **SETTINGS)
+def test_complete_rows(seed, l2, centre):
+    table = Sample.drawn(seed, weights="mixed").table
+    model, fit = learn_linear(table, {}, [l2], [centre])[0], LinearFit(table, {})
+    coefficients, constants = fit.coefficients(LinearSetting(l2, centre))
+    codes = every_row(model)
+    wanted = log_softmax(points_of(model, codes) @ coefficients + constants, axis=1)
+    np.testing.assert_allclose(model.log_posterior(codes), wanted, atol=1e-10)
+
+
+@examples(25)
+@given(seed=st.integers(0, 10**6), **SETTINGS)
+def test_missing_cells(seed, l2, centre):
+    model, rng = learned(seed, l2, centre), np.random.default_rng(seed)
+    codes = every_row(model)[:, rng.permutation(90)[:12]]
+    hidden = rng.random(codes.shape) < 0.4
+    found = model.log_posterior(np.where(hidden, -1, codes).astype(np.int16))
+    widths = [own.shape[1] for own in model.values]
+    for point, of_row, logs in zip(points_of(model, codes), hidden.T, found, strict=True):
+        observed = np.repeat(~of_row, widths)
+        wanted = oracles.linear_marginal(
+            point, observed, model.coefficients, model.constants, model.covariance, model.shares
+        )
+        np.testing.assert_allclose(logs, wanted, atol=1e-7)
+
+
+def test_nothing_is_known_without_cells():
+    model = learned(0)
+    nothing = np.full((3, 1), -1, np.int16)
+    np.testing.assert_allclose(model.posterior(nothing)[0], model.shares)
+
+
+def test_discriminant_analysis_needs_no_other_shares():
+    """Up to the row that all classes share."""
+    sample = Sample.drawn(3, 300)
+    model = learn_linear(sample.table, {}, [1e9], [1.0])[0]
+    _, beyond = model._of_all
+    np.testing.assert_allclose(beyond, beyond[0], atol=0.01)
+
+
+def test_a_feature_without_values_may_be_missing():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.integers(0, 3, 30), "same": ["a"] * 30})
+    model = learn_linear(DiscreteTable.from_frame(X, pd.Series(X["x"] > 0, name="c")), {}, [1.0], [0.5])[0]
+    codes = np.array([[0, 1, 2], [0, 0, 0]], np.int16)
+    np.testing.assert_array_equal(model.posterior(np.where([[False], [True]], -1, codes)), model.posterior(codes))
+
+
+class TestNetwork:
+    @examples(25)
+    @given(seed=st.integers(0, 10**6), **SETTINGS)
+    def test_posterior(self, seed, l2, centre):
+        model = learned(seed, l2, centre)
+        network, codes = model.to_network(), every_row(model)
+        np.testing.assert_allclose(network.log_posterior(codes), model.log_posterior(codes), atol=1e-8)
+        assert network.structure.parents == {"c": (), **dict.fromkeys(model.vocabulary.features, ("c",))}
+        for of_variable in network.tables.values():
+            np.testing.assert_allclose(of_variable.values.sum(axis=0), 1.0)
+
+    def test_of_a_model_that_is_too_sure(self):
+        """With a feature that tells the classes apart, discriminant analysis is sure of more than floats can say."""
+        n = 20_000
+        X, y = pd.DataFrame({"x": list("uv")}), pd.Series([0, 1], name="c")
+        model = learn_linear(DiscreteTable.from_frame(X, y, sample_weight=[n, n]), {}, [1.0], [1.0])[0]
+        np.testing.assert_allclose(model.posterior(np.array([[0, 1]], np.int16)), np.eye(2))
+        with pytest.raises(ValueError, match="no network can represent this posterior"):
+            model.to_network()
+
+
+class TestForms:
+    def test_potentials_and_families_add_up(self):
+        model = learned(1)
+        codes = every_row(model)
+        of_class, *others = model.to_potentials()
+        logs = of_class.logs + sum(own.logs[states] for own, states in zip(others, codes, strict=True))
+        np.testing.assert_allclose(log_softmax(logs, axis=1), model.log_posterior(codes))
+        assert [name for name, _ in model.summed_families] == ["c", *model.vocabulary.features]
+
+    def test_files(self):
+        model = learned(2)
+        described = json.loads(json.dumps(model.to_dict()))
+        read = LinearModel.from_dict(described, model.vocabulary, model.cut_points, None)
+        codes = np.where(np.random.default_rng(0).random((3, 90)) < 0.3, -1, every_row(model)).astype(np.int16)
+        for other in (read, pickle.loads(pickle.dumps(model))):
+            np.testing.assert_array_equal(other.log_posterior(codes), model.log_posterior(codes))
+            assert other.facts() == model.facts()
+            assert other.to_dict() == model.to_dict()
+
+    @pytest.mark.parametrize(
+        ("field", "change", "message"),
+        [
+            ("values", lambda of: of[:-1], "values: a list of length 3"),
+            ("values", lambda of: [of[0][:-1], *of[1:]], "values: a list of length 6"),
+            ("values", lambda of: [[[*of[0][0], 1.0], *of[0][1:]], *of[1:]], "values: a list of length 2"),
+            ("coefficients", lambda of: of[:-1], "coefficients: a list of length"),
+            ("coefficients", lambda of: [["a", 0, 0], *of[1:]], "coefficients: a list of numbers"),
+            ("constants", lambda of: of[:-1], "constants: a list of length 3"),
+            ("covariance", lambda of: [[0.0] * len(of)] * len(of), "covariance must be symmetric and positive"),
+            ("covariance", lambda of: [[9.0, *of[0][1:-1], 5.0], *of[1:]], "covariance must be symmetric"),
+            ("shares", lambda _: [0.5, 0.5, 0.0], "shares of the classes must be above 0"),
+            ("shares", lambda _: [0.5, 0.5, 0.5], "shares of the classes must be above 0"),
+            ("common_logs", lambda of: of[1:], "common_logs: a list of length 3"),
+            ("l2", lambda _: 0.0, "l2 and centre: a finite number above 0"),
+            ("centre", lambda _: 1.5, "a centre of at most 1"),
+        ],
+    )
+    def test_damaged_files_are_refused(self, field, change, message):
+        model = learned(2)
+        described = model.to_dict()
+        described[field] = change(described[field])
+        with pytest.raises(ValueError, match=message):
+            LinearModel.from_dict(described, model.vocabulary, model.cut_points, None)
+
+    def test_repr(self):
+        assert repr(learned(0)) == "<LinearModel of 'c': 3 features>"

@@ -1,0 +1,97 @@
+"""Linear logistic regression: values of states, the covariance within classes, and the penalised likelihood."""
+
+from math import log, sqrt
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+from sklearn.covariance import ledoit_wolf
+
+from oracles.tables import log_sum
+
+
+def linear_values(places, weights):
+    """The values of the states of a feature, given their places, None outside the order, and their weights."""
+    states, total = range(len(places)), sum(weights)
+    if sum(weight > 0 for weight in weights) < 2:
+        return [[] for _ in states]
+    inside = [s for s in states if places[s] is not None]
+    columns = []
+    if sum(weights[s] > 0 for s in inside) > 1:
+        own = sum(weights[s] for s in inside)
+        mean = sum(weights[s] * places[s] for s in inside) / own
+        spread = sqrt(sum(weights[s] * (places[s] - mean) ** 2 for s in inside) / own)
+        columns.append([0.0 if places[s] is None else (places[s] - mean) / spread for s in states])
+    columns += [[float(s == t) for s in states] for t in states if places[t] is None]
+    centred = []
+    for column in columns:
+        mean = sum(w * v for w, v in zip(weights, column, strict=True)) / total
+        centred.append([v - mean for v in column])
+    variance = sum(w * v**2 for column in centred for w, v in zip(weights, column, strict=True)) / total
+    return [[column[s] / sqrt(variance) for column in centred] for s in states]
+
+
+def covariance_within(points, classes):
+    """The shrunk covariance within the classes of rows of weight 1, with one more of the mean variance of all."""
+    points, n = np.array(points, dtype=float), len(points)
+    apart = np.array([x - np.mean([z for z, d in zip(points, classes, strict=True) if d == c], axis=0)
+                      for x, c in zip(points, classes, strict=True)])  # fmt: skip
+    shrunk = ledoit_wolf(apart, assume_centered=True)[0]
+    variance = float(np.mean([np.mean(column**2) for column in points.T]))
+    return (n * shrunk + variance * np.eye(points.shape[1])) / (n + 1)
+
+
+def linear_posterior(points, classes, n_classes, l2, centre):
+    """Coefficients and constants of classes that all occur, by a general optimiser, for rows of weight 1.
+
+    The constants have the prior precision ``l2 / 101`` around those of the centre.
+    """
+    points, n = np.array(points, dtype=float), len(points)
+    size = points.shape[1]
+    within = covariance_within(points, classes)
+    means = np.array([np.mean([x for x, d in zip(points, classes, strict=True) if d == c], axis=0)
+                      for c in range(n_classes)])  # fmt: skip
+    directions = np.linalg.solve(within, means.T).T
+    logs = np.array([log((classes.count(c) + 1 / n_classes) / (n + 1)) for c in range(n_classes)])
+    lowered = logs - centre / 2 * np.einsum("cj,cj->c", means, directions)
+
+    def objective(flat):
+        w, b = flat[: size * n_classes].reshape(n_classes, size), flat[size * n_classes :]
+        value = 0.0
+        for x, label in zip(points, classes, strict=True):
+            odds = w @ x + lowered + b
+            value -= odds[label] - log_sum(odds.tolist())
+        for own, direction in zip(w, directions, strict=True):
+            value += l2 / 2 * (own - centre * direction) @ within @ (own - centre * direction)
+        return value + l2 / 101 / 2 * b @ b
+
+    start = np.concatenate([(centre * directions).ravel(), np.zeros(n_classes)])
+    found = minimize(objective, start, method="BFGS", options={"gtol": 1e-7, "maxiter": 10_000}).x
+    w, b = found[: size * n_classes].reshape(n_classes, size), found[size * n_classes :] + lowered
+    return (w - w.mean(axis=0)).T, b - b.mean()
+
+
+def linear_marginal(point, observed, coefficients, constants, within, shares):
+    """Logs of the class probabilities of a row of which some values are observed, by normal densities of the classes.
+
+    Each class has the density that gives complete rows their posterior, up to prior probabilities, which count as far
+    as the observed values tell the classes apart.
+    """
+    point, within = np.array(point, dtype=float), np.array(within, dtype=float)
+    means = (within @ coefficients).T
+    means = means - sum(share * mean for share, mean in zip(shares, means, strict=True))
+    apart = [float(mean @ np.linalg.solve(within, mean)) for mean in means]
+    beyond = [
+        constant + distance / 2 - log(share)
+        for constant, distance, share in zip(constants, apart, shares, strict=True)
+    ]
+    o = [k for k, known in enumerate(observed) if known]
+    part = within[np.ix_(o, o)]
+    seen = [float(mean[o] @ np.linalg.solve(part, mean[o])) if o else 0.0 for mean in means]
+    whole = sum(share * distance for share, distance in zip(shares, apart, strict=True))
+    ratio = sum(share * distance for share, distance in zip(shares, seen, strict=True)) / whole if whole > 0 else 1.0
+    logs = [
+        log(share) + ratio * more + (multivariate_normal.logpdf(point[o], mean[o], part) if o else 0.0)
+        for share, more, mean in zip(shares, beyond, means, strict=True)
+    ]
+    return [value - log_sum(logs) for value in logs]
