@@ -96,7 +96,7 @@ class LinearClassifier(LinearParameters, TableClassifier):
     >>> X, y = load_iris()
     >>> for model in (AdditiveClassifier(NaiveBayesClassifier()), LinearClassifier()):
     ...     print(round(cross_val_score(model, X, y, scoring="neg_log_loss").mean(), 2))
-    -0.09
+    -0.07
     -0.05
     """
 
