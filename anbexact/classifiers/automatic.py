@@ -60,8 +60,9 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     in folds, or, from 1,500 rows on, once from two thirds of the rows, and weighted by its predictions for the rows
     that were held out. One model after the other is left out as long as the loss of the others on these rows exceeds
     the loss of all by at most 0.001 nats per row; often a single one is left. With fewer than 200 rows, chance would
-    decide that: two to four models are learned then, and those of positive weight are kept. The result is a
-    :class:`~anbexact.PooledClassifier`; see the guide "Which classifier?".
+    decide that: two to five models are learned then, one of them linear logistic regression if columns are cut, and
+    those of positive weight are kept. The result is a :class:`~anbexact.PooledClassifier`; see the guide "Which
+    classifier?".
 
     The class frequencies are weighted as if they were a model, too. Where the features say nothing about the class,
     or rows are too few to learn what they say, the weights therefore draw the predictions to the class frequencies.

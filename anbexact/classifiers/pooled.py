@@ -125,12 +125,12 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     ----------
     members : "auto" or list, default "auto"
         Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"`` chooses among naive
-        Bayes, TAN, ANB and kDB, with smooth shapes or without, and kernel logistic regression. If columns are cut,
-        the cut points differ between members, and some tables are hierarchical or, with few features, trees;
-        otherwise, some members are refitted, or have more parents or tables as trees. Members that would take too
-        long are left out: smooth ones with too many coefficients, exact searches over too many features, and kernel
-        logistic regression on too many rows. ``members_`` lists the members that were considered, and the guide "The
-        pool" explains the choice.
+        Bayes, TAN, ANB and kDB, with smooth shapes or without, kernel logistic regression and, with few rows, a
+        linear one. If columns are cut, the cut points differ between members, and some tables are hierarchical or,
+        with few features, trees; otherwise, some members are refitted, or have more parents or tables as trees.
+        Members that would take too long are left out: smooth ones with too many coefficients, exact searches over too
+        many features, and kernel logistic regression on too many rows. ``members_`` lists the members that were
+        considered, and the guide "The pool" explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
         than 100 if columns are cut; otherwise 3. From 6,000 rows on, members are learned in only two of the three

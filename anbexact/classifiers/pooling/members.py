@@ -103,11 +103,12 @@ def automatic_members(
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
     frequency, and a second smooth ANB on five of them is added; and, with enough rows, two kDB with hierarchical
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
-    With few features and enough rows, a kDB with one parent and tables as trees is added, on the latter intervals.
-    Some of these hardly change the predictions next to kernel logistic regression. Where that is a member, naive
-    Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From there on, the only
-    networks are naive Bayes and kDB on these cut points, the kDB with hierarchical tables and with trees and, from
-    `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
+    With few features and enough rows, a kDB with one parent and tables as trees is added, on the latter intervals;
+    with few rows, linear logistic regression. Some of these hardly change the predictions next to kernel logistic
+    regression. Where that is a member, both networks on five intervals are members only from `ROWS_WITHOUT_LINEAR`
+    rows on, and naive Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From
+    there on, the only networks are naive Bayes and kDB on these cut points, the kDB with hierarchical tables and with
+    trees and, from `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
 
     Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them,
     and TAN, too, where kernel logistic regression is not a member; and TAN, kDB and ANB as they are learned. With few
@@ -220,9 +221,10 @@ def members_in_time(
     come the members of :func:`automatic_members`, with a smooth TAN of any size, and after it, where features are not
     too many, a kDB with smooth shapes whose strengths are chosen in the same way, for interactions of three.
 
-    With fewer than `FEW_ROWS` rows, chance would decide between so many members. There are four then, the first one,
-    the same on more intervals, and naive Bayes and TAN with strengths that the evidence chooses; or only the first
-    two if there are fewer than `FEW_ROWS_PER_FEATURE` rows per feature.
+    With fewer than `FEW_ROWS` rows, chance would decide between so many members. There are five then: the first one,
+    the same on more intervals, linear logistic regression if columns are cut, and naive Bayes and TAN with strengths
+    that the evidence chooses; or only the first three if there are fewer than `FEW_ROWS_PER_FEATURE` rows per
+    feature.
 
     Unless ``handle_missing`` says otherwise, a missing cell is a state of its own in every column that has some, so
     that no row is left out and all members have the same states.
