@@ -54,7 +54,8 @@ class AutoParameters(PooledParameters):
 class AutoClassifier(AutoParameters, PooledClassifier):
     """The classifier to begin with: it learns as many models as time allows, and pools the few that predict best.
 
-    The models are naive Bayes, TAN, kDB and exact ANB, with smooth shapes or without. The first takes a few seconds
+    The models are naive Bayes, TAN, kDB and exact ANB, with smooth shapes or without, and, with few rows, linear
+    logistic regression. The first takes a few seconds
     on most tables, even on those with more columns than rows, with many classes or with many values in a column. Then
     come the models that predict best in most tables, as far as ``time_budget`` allows. Each is learned again
     in folds, or, from 1,500 rows on, once from two thirds of the rows, and weighted by its predictions for the rows

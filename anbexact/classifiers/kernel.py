@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from math import inf
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, cast
 
 from sklearn.base import clone
@@ -14,7 +14,7 @@ from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, too_few, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
-from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
+from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, is_auto, is_number, parameter_group
 from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.kernel.distances import MOST_POWER
@@ -160,14 +160,14 @@ class KernelClassifier(KernelParameters, TableClassifier):
         """Refuse invalid parameters."""
         super().check_parameters()
         for name, value in (("rate", self.rate), ("l2", self.l2)):
-            if not _is_auto(value) and not (_is_number(value) and 0 < float(value) < inf):
+            if not is_auto(value) and not (is_number(value) and 0 < float(value) < inf):
                 raise ValueError(f"{name} must be 'auto' or a finite number above 0, not {value!r}")
         named = isinstance(self.relevance, str) and self.relevance in (AUTO, LEARNED)
-        if not named and not (_is_number(self.relevance) and 0 <= float(self.relevance) < inf):
+        if not named and not (is_number(self.relevance) and 0 <= float(self.relevance) < inf):
             raise ValueError(
                 f"relevance must be 'auto', 'learned' or a finite number, 0 or more, not {self.relevance!r}"
             )
-        if not _is_auto(self.power) and not (_is_number(self.power) and 0 < float(self.power) <= MOST_POWER):
+        if not is_auto(self.power) and not (is_number(self.power) and 0 < float(self.power) <= MOST_POWER):
             raise ValueError(f"power must be 'auto' or a number above 0 and at most {MOST_POWER}, not {self.power!r}")
         points: Any = self.points
         if isinstance(points, bool) or not isinstance(points, Integral) or points < 1:
@@ -177,7 +177,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
     def _learn_model(self, read: TrainingColumns) -> KernelModel:
         deadline = Deadline(self.time_limit)
         table, cut_points = read.discretised(
-            QuantileDiscretizer(INTERVALS) if _is_auto(self.discretizer) else self.discretizer
+            QuantileDiscretizer(INTERVALS) if is_auto(self.discretizer) else self.discretizer
         )
         n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
         given = self.rate, self.l2, self.relevance, self.power
@@ -188,7 +188,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
             POWERS if any(len(cuts) > 1 for cuts in cut_points.values()) else (1.0,),
         )
         values = [
-            own if _is_auto(value) else [value if value == LEARNED else float(value)]
+            own if is_auto(value) else [value if value == LEARNED else float(value)]
             for value, own in zip(given, automatic, strict=True)
         ]
         model, chosen, fit = learn_kernel(table, cut_points, values, int(self.points), deadline, self.progress())
@@ -236,7 +236,7 @@ class KernelClassifier(KernelParameters, TableClassifier):
     def _independent_of_classes(self) -> bool:
         """Whether states and correlations would (nearly) be the same if the classes of some rows were not known."""
         assert self._fit is not None
-        cut_alike = _is_auto(self.discretizer) or not self.model_.cut_points
+        cut_alike = is_auto(self.discretizer) or not self.model_.cut_points
         enough = max(ROWS_FOR_INFORMATION, ROWS_FOR_A_FEATURE * len(self.vocabulary_.features))
         enough = max(enough, ROWS_FOR_LEARNED) if self.relevance_ == LEARNED else enough
         many = len(self._fit.rows.weights) >= enough
@@ -265,11 +265,3 @@ def _relevances(table: DiscreteTable, n_features: int, *, cut: bool) -> tuple[fl
     many = n_states * min(n_rows, ROWS_TO_LEARN) > MOST_STATES_TIMES_ROWS
     learned = (cut or n_rows <= ROWS_TO_LEARN) and not many and len(table.vocabulary.classes) <= MOST_CLASSES
     return tuple(value for value in RELEVANCES if learned or value != LEARNED)
-
-
-def _is_auto(value: object) -> bool:
-    return isinstance(value, str) and value == AUTO
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from inspect import signature
-from math import inf
-from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.base import clone
@@ -12,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.choosing.frequencies import LEAST_ROWS_COMPARED, too_few, warn_if_worse
 from anbexact.classifiers.discrete import DiscreteClassifier, FitRows
-from anbexact.classifiers.parameters import TableParameters, parameter_group
+from anbexact.classifiers.parameters import TableParameters, is_auto, is_number, parameter_group
 from anbexact.classifiers.registry import register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.models.linear.fit import CENTRES, PRECISIONS, learn_linear
@@ -24,41 +22,48 @@ from anbexact.tables.training import TrainingColumns
 if TYPE_CHECKING:
     from anbexact.models.logit.model import LogitModel
 
-AUTO = "auto"
-INTERVALS = 64
-"""Number of intervals of a column that is cut according to ``discretizer="auto"``."""
+MOST_L2 = 1e9
+"""Largest precision of the prior; far above it, rounding errors would count as rows."""
 
 
 @parameter_group
 class LinearParameters(TableParameters):
     """The precision of the prior of the coefficients, and its centre."""
 
-    l2: float | str = AUTO
-    centre: float | str = AUTO
+    l2: float | str = "auto"
+    centre: float | str = "auto"
 
 
 @register_classifier("linear", "linear logistic regression")
 class LinearClassifier(LinearParameters, TableClassifier):
     """Linear logistic regression, drawn towards linear discriminant analysis.
 
-    ``ln P(c | x) = b_c + w_c · z(x) + constant``, where z are values of the states: one for the place of an interval
-    or a number in its order, and indicators of all other states. The place of an interval is the mean of its mid-rank
-    and its middle, so that outliers count little
-    (:func:`~anbexact.models.kernel.distances.distances_of`). The coefficients maximise
+    ``ln P(c | x) = b_c + w_c · z(x) + constant``, where the vector z(x) has the values of the states of all features.
+    A feature whose states are intervals or numbers contributes one value: the place of the state in their order. That
+    of an interval is the mean of its mid-rank and its middle, so that outliers count little
+    (:func:`~anbexact.models.kernel.distances.distances_of`). It also contributes an indicator if missing cells are a
+    state. Any other feature with k states contributes k - 1 contrasts of these, even if its dtype is an ordered
+    category. The coefficients maximise
 
-        Σ_t v_t ln P(c_t | x_t) - λ/2 Σ_c (w_c - s m_c)' S (w_c - s m_c)
+        Σ_t v_t ln P(c_t | x_t) - λ/2 Σ_c [(w_c - s m_c)' S (w_c - s m_c) + d_c² / 101],
 
-    for rows of weight v_t, where S is the covariance of the values within the classes, shrunk by the rule of Ledoit
-    and Wolf, and ``m_c = S⁻¹ (mean of class c)`` are the coefficients of linear discriminant analysis. With s = 0,
-    this is a logistic regression with a Gaussian prior that does not depend on how the values are scaled or combined;
-    with s = 1 and a large λ, it is linear discriminant analysis, which needs fewer rows where the classes are about
-    normal with the same covariance. λ and s are chosen by cross-validation.
+    for rows of weight v_t, with coefficients that add up to 0 over the classes. S is the covariance of the values
+    within the classes, shrunk by the rule of Ledoit and Wolf. ``m_c = S⁻¹ (mean of class c)`` are the coefficients of
+    linear discriminant analysis by the places alone, of features with three states or more in an order; those of all
+    other values are 0. d_c is the difference of b_c and the constant of this centre, ``ln π_c - s m_c' S m_c / 2``,
+    where π_c is the share of class c. With s = 0, this is a logistic regression with a Gaussian prior; with s = 1 and
+    a large λ, it is linear discriminant analysis, which needs fewer rows where the classes are about normal with the
+    same covariance. λ and s are chosen by cross-validation.
 
-    Where a class depends on features along lines, and rows are few, this predicts better than shapes and networks,
-    which have to learn the lines first. Missing cells are summed out as if the values of a class had a normal
-    distribution with the covariance S (:class:`~anbexact.models.linear.model.LinearModel`); the observed cells say
-    what can be expected in their place. :meth:`to_logit` returns the model as a logistic regression on the states,
-    and ``to_logit().to_classifier()`` as a naive Bayes network.
+    Where log odds are close to linear in the features, and rows are few, this predicts better than networks and
+    additive models with smooth effects, which need rows to find that out. Missing cells are summed out as if the
+    values of a class had a normal distribution with the covariance S
+    (:class:`~anbexact.models.linear.model.LinearModel`); the observed cells say what can be expected in their place.
+    :meth:`to_logit` returns the same posterior of complete rows as a logistic regression on the states, and
+    ``to_logit().to_classifier()`` as a naive Bayes network.
+
+    With v values of all features, a fit takes time in proportion to v³, and memory and files for v² numbers. So does
+    the prediction of every set of cells that are missing together.
 
     Parameters
     ----------
@@ -66,7 +71,8 @@ class LinearClassifier(LinearParameters, TableClassifier):
         As in :class:`~anbexact.NetworkClassifier`, but ``"auto"`` stands for 64 intervals of about equal weight, or
         for one interval per value if there are fewer values.
     l2 : float or "auto", default "auto"
-        λ, above 0. ``"auto"`` chooses from 0.01, 0.1, 1, 10 and 100 by five-fold cross-validation, jointly with s.
+        λ, above 0 and at most 1e9, in units of row weight. ``"auto"`` chooses from 0.01, 0.1, 1, 10 and 100 by
+        five-fold cross-validation, jointly with s. If no row can be held out, it is 100, and s is 0.
     centre : float or "auto", default "auto"
         s, from 0 to 1. ``"auto"`` chooses from 0, 1/2 and 1.
 
@@ -107,17 +113,15 @@ class LinearClassifier(LinearParameters, TableClassifier):
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
         super().check_parameters()
-        if not _is_auto(self.l2) and not (_is_number(self.l2) and 0 < float(self.l2) < inf):
-            raise ValueError(f"l2 must be 'auto' or a finite number above 0, not {self.l2!r}")
-        if not _is_auto(self.centre) and not (_is_number(self.centre) and 0 <= float(self.centre) <= 1):
+        if not is_auto(self.l2) and not (is_number(self.l2) and 0 < float(self.l2) <= MOST_L2):
+            raise ValueError(f"l2 must be 'auto' or a number above 0 and at most {MOST_L2:g}, not {self.l2!r}")
+        if not is_auto(self.centre) and not (is_number(self.centre) and 0 <= float(self.centre) <= 1):
             raise ValueError(f"centre must be 'auto' or a number from 0 to 1, not {self.centre!r}")
 
     def _learn_model(self, read: TrainingColumns) -> LinearModel:
-        table, cut_points = read.discretised(
-            QuantileDiscretizer(INTERVALS) if _is_auto(self.discretizer) else self.discretizer
-        )
-        precisions = PRECISIONS if _is_auto(self.l2) else (float(self.l2),)
-        centres = CENTRES if _is_auto(self.centre) else (float(self.centre),)
+        table, cut_points = read.discretised(QuantileDiscretizer() if is_auto(self.discretizer) else self.discretizer)
+        precisions = PRECISIONS if is_auto(self.l2) else (float(self.l2),)
+        centres = CENTRES if is_auto(self.centre) else (float(self.centre),)
         model, chosen = learn_linear(table, cut_points, precisions, centres)
         if len(table.weights) >= LEAST_ROWS_COMPARED:
             n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
@@ -126,7 +130,7 @@ class LinearClassifier(LinearParameters, TableClassifier):
 
     @property
     def l2_(self) -> float:
-        """λ."""
+        """The precision of the prior, λ."""
         return self.model_.l2
 
     @property
@@ -138,10 +142,11 @@ class LinearClassifier(LinearParameters, TableClassifier):
         return cast(DiscreteClassifier, clone(self).set_params(l2=self.l2_, centre=self.centre_))
 
     def to_logit(self) -> LogitModel:
-        """Return the equivalent logistic regression on the states; see :func:`anbexact.adapters.to_logit`.
+        """Return the logistic regression on the states with this posterior; see :func:`anbexact.adapters.to_logit`.
 
-        It has the same posterior of complete rows. Missing cells are summed out under the naive Bayes network with
-        this posterior, ``to_logit().to_network()``, in which features are independent given the class.
+        It is for complete rows. It sums missing cells out under the naive Bayes network with this posterior,
+        ``to_logit().to_network()``, in which features are independent given the class. What this network says of
+        incomplete rows, and of the class when nothing is known, can be far from what this classifier says.
 
         Raises
         ------
@@ -149,13 +154,15 @@ class LinearClassifier(LinearParameters, TableClassifier):
             If a table of this network would hold a probability that is too small for a float.
         """
         from anbexact.classifiers.fixed import FixedStructureClassifier
+        from anbexact.models.logit.model import LogitModel
 
         check_is_fitted(self)
         given = {name: getattr(self, name) for name in signature(TableParameters).parameters}
         names = getattr(self, "feature_names_in_", None)
-        return FixedStructureClassifier.from_network(
+        found = FixedStructureClassifier.from_network(
             self.model_.to_network(), feature_names=names, **given
         ).to_logit()
+        return LogitModel(found.network, found.origin, found.potentials, given=True)
 
     def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
         """Return, per row, what each feature adds to the log odds of one class against another.
@@ -164,11 +171,3 @@ class LinearClassifier(LinearParameters, TableClassifier):
         """
         check_is_fitted(self)
         return self.model_.explain(self.reader_.rows(X), label, against)
-
-
-def _is_auto(value: object) -> bool:
-    return isinstance(value, str) and value == AUTO
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

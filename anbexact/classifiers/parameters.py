@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
+from numbers import Real
 from typing import Any, TypeVar, dataclass_transform
 
 from anbexact._runtime.tasks import thread_count
@@ -60,6 +61,16 @@ def named_constructor(estimator: type) -> Callable[..., None]:
 
     __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
     return __init__
+
+
+def is_auto(value: object) -> bool:
+    """Whether the value of a parameter is ``"auto"``."""
+    return isinstance(value, str) and value == "auto"
+
+
+def is_number(value: object) -> bool:
+    """Whether the value of a parameter is a real number, and neither True nor False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @parameter_group

@@ -112,14 +112,15 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     predictions for rows that the members did not learn from: in every fold, each member learns cut points, structure
     and tables or shapes again from the other rows (kernel logistic regression may keep its intervals and points).
     Equivalent sample sizes, limits on parents, strengths of smoothing (except those of ``smooth="cv"``) and priors of
-    refits stay as they were chosen from all rows. The fit maximises the conditional log likelihood of the held-out
-    rows minus ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that predict well
+    refits and of linear logistic regression stay as they were chosen from all rows. The fit maximises the conditional
+    log likelihood of the held-out rows minus ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and
+    favours members that predict well
     by themselves (:func:`~anbexact.models.pool.weights.prior_centre`). The weights need not add up to 1, so the pool
     also calibrates. Members of weight 0 are dropped.
 
     Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
-    see the guide "The pool". Where a cell is missing, every member sums it out under its own network, and the
-    results are pooled.
+    see the guide "The pool". Where a cell is missing, every member sums it out in its own way, and the results are
+    pooled.
 
     Parameters
     ----------
@@ -538,8 +539,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     def to_logit(self) -> PooledLogit:
         """Return the logistic regression with the posterior of the pool, on the common states of its members.
 
-        It has the terms of the union of the members' families. ``to_logit().to_network()`` is one network with
-        this posterior, if its tables fit into memory.
+        It has the terms of the union of the members' families, and predicts complete rows as the pool does.
+        ``to_logit().to_network()`` is one network with this posterior, if its tables fit into memory. Rows with
+        missing cells are predicted differently, and worse if linear logistic regression is a member.
 
         Raises
         ------

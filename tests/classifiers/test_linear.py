@@ -50,7 +50,8 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"l2": 0}, "l2 must be 'auto' or a finite number above 0, not 0"),
+            ({"l2": 0}, "l2 must be 'auto' or a number above 0 and at most 1e\\+09, not 0"),
+            ({"l2": 1e10}, "l2 must be .*, not 10000000000.0"),
             ({"l2": "much"}, "l2 must be .*, not 'much'"),
             ({"l2": True}, "l2 must be .*, not True"),
             ({"l2": float("inf")}, "l2 must be .*, not inf"),

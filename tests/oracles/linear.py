@@ -22,7 +22,13 @@ def linear_values(places, weights):
         mean = sum(weights[s] * places[s] for s in inside) / own
         spread = sqrt(sum(weights[s] * (places[s] - mean) ** 2 for s in inside) / own)
         columns.append([0.0 if places[s] is None else (places[s] - mean) / spread for s in states])
-    columns += [[float(s == t) for s in states] for t in states if places[t] is None]
+    if inside:
+        columns += [[float(s == t) for s in states] for t in states if places[t] is None]
+    else:  # the first k states against the next one
+        for k in range(1, len(places)):
+            columns.append(
+                [1 / sqrt(k * (k + 1)) if s < k else -k / sqrt(k * (k + 1)) if s == k else 0.0 for s in states]
+            )
     centred = []
     for column in columns:
         mean = sum(w * v for w, v in zip(weights, column, strict=True)) / total
@@ -41,17 +47,19 @@ def covariance_within(points, classes):
     return (n * shrunk + variance * np.eye(points.shape[1])) / (n + 1)
 
 
-def linear_posterior(points, classes, n_classes, l2, centre):
+def linear_posterior(points, classes, n_classes, l2, centre, measured):
     """Coefficients and constants of classes that all occur, by a general optimiser, for rows of weight 1.
 
-    The constants have the prior precision ``l2 / 101`` around those of the centre.
+    The centre is that of discriminant analysis by the measured values alone. The constants have the prior precision
+    ``l2 / 101`` around those of the centre.
     """
     points, n = np.array(points, dtype=float), len(points)
     size = points.shape[1]
     within = covariance_within(points, classes)
     means = np.array([np.mean([x for x, d in zip(points, classes, strict=True) if d == c], axis=0)
                       for c in range(n_classes)])  # fmt: skip
-    directions = np.linalg.solve(within, means.T).T
+    directions, m = np.zeros(means.shape), np.flatnonzero(measured)
+    directions[:, m] = np.linalg.solve(within[np.ix_(m, m)], means[:, m].T).T
     logs = np.array([log((classes.count(c) + 1 / n_classes) / (n + 1)) for c in range(n_classes)])
     lowered = logs - centre / 2 * np.einsum("cj,cj->c", means, directions)
 

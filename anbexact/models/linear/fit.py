@@ -9,16 +9,15 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import log_softmax
 
-from anbexact._runtime.arrays import Floats
+from anbexact._runtime.arrays import Bools, Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.kernel.mode import Objective, mode
 from anbexact.models.kernel.rows import DistinctRows
-from anbexact.models.linear.model import LinearModel
+from anbexact.models.linear.model import LinearModel, naive_bayes_structure
 from anbexact.models.linear.values import values_of_states
 from anbexact.models.parameters.counts import count_families
 from anbexact.models.parameters.tables import eap_tables
-from anbexact.models.structure import Structure
 from anbexact.tables.cuts import Cuts
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
@@ -28,12 +27,9 @@ PRECISIONS = tuple(10.0**k for k in range(-2, 3))
 CENTRES = 0.0, 0.5, 1.0
 """The shares of the coefficients of linear discriminant analysis to choose from."""
 FOLDS, ROWS_TO_PREDICT = 5, 3_000
-"""Number of folds of the choice, and weight of held-out rows that needs no further fold."""
-ENOUGH = 1e-4
-"""Relative decrease of the objective in a step at which a fit in the folds ends."""
+"""Number of folds of the choice, and number of distinct held-out rows that need no further fold."""
 CONSTANT = 10.0
-"""Value of all rows that a further coefficient multiplies: the constants of the classes have a prior that is weaker
-by the square of this number than that of other coefficients."""
+"""The constant of a class is ``w_0 + 10 w_1`` with two coefficients of precision λ: its prior variance is 101/λ."""
 
 
 class LinearSetting(NamedTuple):
@@ -88,55 +84,78 @@ class LinearFit:
     """
 
     def __init__(self, table: DiscreteTable, cut_points: Mapping[Hashable, Cuts]) -> None:
-        rows = DistinctRows.of(table)
-        self.values, self.biases = values_of_states(table, cut_points), rows.biases
+        rows, of_states = DistinctRows.of(table), values_of_states(table, cut_points)
+        self.values, self.biases = tuple(own.values for own in of_states), rows.biases
         values = self._values_of(rows)
         of_classes = rows.weights.sum(axis=0)
         self._known = np.flatnonzero(of_classes > 0)
         self._weights = rows.weights[:, self._known]
-        self._pull = self._weights / of_classes[self._known]
-        means = values.T @ self._pull
+        means = values.T @ (self._weights / of_classes[self._known])
         self.covariance = _covariance_within(values, self._weights, means)
-        self._root = cholesky(self.covariance, lower=True)
-        self._means = solve_triangular(self._root, means, lower=True)
-        self._pull = self._pull - self._pull.mean(axis=1, keepdims=True)
-        inner = solve_triangular(self._root, values.T, lower=True).T
-        self._basis = np.hstack([inner, np.full((len(inner), 1), CONSTANT)])
+        self._root = cholesky(self.covariance, lower=True) if values.shape[1] else self.covariance
+        self._basis = np.hstack([self._solved(values.T).T, np.full((len(values), 1), CONSTANT)])
+        measured = np.concatenate([own.measured for own in of_states])
+        self._directions = self._root.T @ _discriminants(self.covariance, means, measured)
         self._starts: dict[float, Floats] = {}
 
     def _values_of(self, rows: DistinctRows) -> Floats:
         """Return the values of rows, shape (rows, values)."""
         return np.hstack([own[codes] for own, codes in zip(self.values, rows.codes, strict=True)])
 
-    def coefficients(self, setting: LinearSetting, share: float = 0.0) -> tuple[Floats, Floats]:
+    def _solved(self, values: Floats, transposed: bool = False) -> Floats:
+        """Return the product of the inverse of the Cholesky factor of S, or of its transpose, and a matrix."""
+        if not len(self._root):  # which older versions of SciPy refuse
+            return values
+        return np.asarray(solve_triangular(self._root, values, lower=True, trans="T" if transposed else "N"))
+
+    def coefficients(self, setting: LinearSetting) -> tuple[Floats, Floats]:
         """Return the coefficients of the values, (values, classes), and the constants, (classes,), in nats.
 
-        They maximise ``Σ_t v_t ln P(c_t | x_t) - λ/2 Σ_c |w_c - s m_c|²`` in the coordinates of the rows, where m_c
-        is the mean of class c: the coefficients of linear discriminant analysis. The linear part of this prior,
-        ``λ s Σ_c m_c · w_c``, is that of a log likelihood in which class c has further rows, of total weight λ s, in
-        proportion to its own ones, while the normalising constants keep the weights of the rows. The search ends at
-        a relative decrease of ``share`` or less.
+        In the coordinates of the rows, the penalty is ``λ/2 Σ_c |w_c - s m_c|²``. Its linear part,
+        ``λ s Σ_c m_c · w_c``, enters the log likelihood by a further row m_c for every class, whose weights add up to
+        0, so that it has no normalising constant: λ s for class c, less λ s divided by the number of classes for all.
+
+        A class without rows has no coefficients, and the log of its share as its constant, lowered like those of the
+        other classes on average.
         """
         l2, centre = setting
-        lowered = centre / 2 * (self._means**2).sum(axis=0)
+        lowered = centre / 2 * (self._directions**2).sum(axis=0)
         known = self.biases[self._known] - lowered
-        constants = self.biases - (float(lowered.mean()) if len(self._known) else 0.0)  # of classes without rows
+        constants = self.biases - lowered.mean()
         coefficients = np.zeros((len(self._root), len(constants)))
-        if len(self._known) > 1:
-            objective = Objective(self._basis, self._weights + l2 * centre * self._pull, known, l2)
+        n_known = len(self._known)
+        if n_known > 1:
+            drawn = np.hstack([self._directions.T, np.zeros((n_known, 1))])
+            weights = l2 * centre * (np.eye(n_known) - 1 / n_known)
+            basis, all_weights = np.vstack([self._basis, drawn]), np.vstack([self._weights, weights])
             start = self._starts.get(centre)
-            found = mode(objective, Deadline(None), start, share).coefficients
+            if start is None:
+                start = np.vstack([centre * self._directions, np.zeros((2, n_known))])
+                start -= start.mean(axis=1, keepdims=True)
+            found = mode(Objective(basis, all_weights, known, l2), Deadline(None), start).coefficients
             self._starts[centre] = found
             known = known + found[-1] + CONSTANT * found[-2]
-            coefficients[:, self._known] = solve_triangular(self._root, found[:-2], lower=True, trans="T")
+            coefficients[:, self._known] = self._solved(found[:-2], transposed=True)
         constants[self._known] = known
         return coefficients, constants
 
-    def losses(self, held: DistinctRows, setting: LinearSetting) -> float:
+    def loss(self, held: DistinctRows, setting: LinearSetting) -> float:
         """Return the total loss of other rows, in nats."""
-        coefficients, constants = self.coefficients(setting, ENOUGH)
+        coefficients, constants = self.coefficients(setting)
         logs = log_softmax(self._values_of(held) @ coefficients + constants, axis=1)
         return -float(np.vdot(held.weights, logs))
+
+
+def _discriminants(covariance: Floats, means: Floats, measured: Bools) -> Floats:
+    """Return the coefficients of linear discriminant analysis of the measured values, and 0 for the others.
+
+    Indicators are left out because they are far from normal: if a state does not occur in a class, its variance there
+    is almost 0, so that the log odds would grow with the number of rows instead of its logarithm.
+    """
+    found = np.zeros(means.shape)
+    if measured.any():
+        found[measured] = np.linalg.solve(covariance[np.ix_(measured, measured)], means[measured])
+    return found
 
 
 def _covariance_within(values: Floats, weights: Floats, means: Floats) -> Floats:
@@ -172,11 +191,12 @@ def choose_linear(
     cut_points: Mapping[Hashable, Cuts],
     precisions: Sequence[float],
     centres: Sequence[float],
-) -> list[LinearChoice]:
-    """Return all pairs of a precision and a centre, those with the least log loss in cross-validation first.
+) -> LinearChoice:
+    """Return the precision and the centre with the least log loss in cross-validation.
 
-    In up to `FOLDS` folds, rows are held out; there is no further fold once `ROWS_TO_PREDICT` are. Of equally good
-    pairs, one with a larger precision comes first, and then one with a smaller centre.
+    In up to `FOLDS` folds, rows are held out; there is no further fold once `ROWS_TO_PREDICT` distinct rows are. Of
+    equally good pairs, one with a smaller centre is chosen, and then one with a larger precision; so is the pair of
+    the smallest centre and the largest precision if nothing can be held out.
 
     Parameters
     ----------
@@ -188,17 +208,17 @@ def choose_linear(
         The values to choose from. With one of each, nothing is held out.
     """
     settings = [LinearSetting(l2, centre) for centre in sorted(centres) for l2 in sorted(precisions, reverse=True)]
-    folds, weight, of_frequencies = [], 0.0, 0.0
+    folds: list[tuple[LinearFit, DistinctRows]] = []
     for left, held in split_table(table, FOLDS) if len(settings) > 1 else ():
-        if weight < ROWS_TO_PREDICT:
+        if sum(len(rows.weights) for _, rows in folds) < ROWS_TO_PREDICT:
             folds.append((LinearFit(left, cut_points), DistinctRows.of(held)))
-            weight += held.weight_sum
-            of_frequencies -= float(folds[-1][1].weights.sum(axis=0) @ folds[-1][0].biases)
     if not folds:
-        return [LinearChoice(setting) for setting in settings]
-    losses = [sum(fit.losses(held, setting) for fit, held in folds) / weight for setting in settings]
-    order = sorted(range(len(settings)), key=lambda k: (losses[k], -settings[k].l2, settings[k].centre))
-    return [LinearChoice(settings[k], losses[k], of_frequencies / weight) for k in order]
+        return LinearChoice(settings[0])
+    weight = sum(float(held.weights.sum()) for _, held in folds)
+    losses = [sum(fit.loss(held, setting) for fit, held in folds) / weight for setting in settings]
+    of_frequencies = -sum(float(held.weights.sum(axis=0) @ fit.biases) for fit, held in folds) / weight
+    best = int(np.argmin(losses))
+    return LinearChoice(settings[best], losses[best], of_frequencies)
 
 
 def learn_linear(
@@ -212,13 +232,11 @@ def learn_linear(
     The arguments are those of :func:`choose_linear`.
     """
     vocabulary = table.vocabulary
-    (class_name,) = vocabulary.common_parents
     with one_blas_thread():
-        chosen = choose_linear(table, cut_points, precisions, centres)[0]
+        chosen = choose_linear(table, cut_points, precisions, centres)
         fit = LinearFit(table, cut_points)
         coefficients, constants = fit.coefficients(chosen.setting)
-    structure = Structure.given(class_name, {class_name: (), **dict.fromkeys(vocabulary.features, (class_name,))})
-    bayes = eap_tables(count_families(table, structure))
+    bayes = eap_tables(count_families(table, naive_bayes_structure(vocabulary)))
     model = LinearModel(
         vocabulary=vocabulary,
         cut_points=cut_points,

@@ -30,6 +30,12 @@ NOTE = "Terms have no counts and no intervals, because they come from a logistic
 """What an explanation says about counts and intervals."""
 
 
+def naive_bayes_structure(vocabulary: Vocabulary) -> Structure:
+    """Return the graph in which the class is the only parent of every feature."""
+    class_name = vocabulary.class_name
+    return Structure.given(class_name, {class_name: (), **dict.fromkeys(vocabulary.features, (class_name,))})
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LinearModel(ByFields, Model):
     """Log odds that are linear in values of the states: ``ln P(c | x) = b_c + w_c · z(x) + constant``.
@@ -40,10 +46,10 @@ class LinearModel(ByFields, Model):
 
         ln P(c | x_o) = ln π_c + r (ln π'_c - ln π_c) + μ_co' S_oo⁻¹ z_o - μ_co' S_oo⁻¹ μ_co / 2 + constant,
 
-    where π_c is the share of class c in the training rows, and r is what is observed of the squared distance of the
-    classes from 0, ``Σ_c π_c μ_co' S_oo⁻¹ μ_co``, as a share of that with all cells. So the probabilities are those
-    above for complete rows, and the shares π_c where nothing is observed. In linear discriminant analysis, π' is
-    nearly π.
+    where π_c is the share of class c in the training rows, with one row more that all classes share, and r is the
+    ratio of the mean squared Mahalanobis distance of the classes from 0 by the observed values,
+    ``Σ_c π_c μ_co' S_oo⁻¹ μ_co``, to that by all values. So the probabilities are those above for complete rows, and
+    the shares π_c where nothing is observed. In linear discriminant analysis, π' is nearly π.
 
     Attributes
     ----------
@@ -143,25 +149,24 @@ class LinearModel(ByFields, Model):
         """Return the precision and the centre of the prior."""
         return {**super().facts(), "l2": self.l2, "centre": self.centre}
 
-    @property
-    def structure(self) -> Structure:
-        """The graph of naive Bayes, which :meth:`to_network` has."""
-        class_name = self.vocabulary.class_name
-        parents = {class_name: (), **dict.fromkeys(self.vocabulary.features, (class_name,))}
-        return Structure.given(class_name, parents)
-
     def to_potentials(self) -> Potentials:
-        """Return the constants, and the effects of every feature."""
-        features = zip(self.vocabulary.features, self.effects, strict=True)
-        return (
-            Potential(self.vocabulary.class_name, (), self.constants),
-            *(Potential(name, (name,), effect) for name, effect in features),
-        )
+        """Return the log odds as functions of single features, which compare a value with the means of the classes.
+
+        The constants are divided among the features: for the values v of a feature, ``Σ_v (w_cv z_v - μ_cv
+        (S⁻¹ μ_c)_v / 2)``. What remains is ln π'_c, up to a constant: in linear discriminant analysis, the log of
+        the share of the class.
+        """
+        by_value = self._means * np.linalg.solve(self.covariance, self._means) / 2
+        _, beyond = self._of_all
+        found = [Potential(self.vocabulary.class_name, (), np.log(self.shares) + beyond)]
+        for name, effect, part in zip(self.vocabulary.features, self.effects, self._parts, strict=True):
+            found.append(Potential(name, (name,), effect - by_value[part].sum(axis=0)))
+        return tuple(found)
 
     @property
     def summed_families(self) -> list[tuple[Hashable, Family]]:
         """The effects as tables whose terms explain a row, each with its variable."""
-        return [*potential_tables(self.to_potentials(), self.structure).items()]
+        return [*potential_tables(self.to_potentials(), naive_bayes_structure(self.vocabulary)).items()]
 
     def explain(self, rows: Rows, label: Any = None, against: Any = None) -> Explanations:
         """Return, for every row, what each feature adds to the log odds of one class against another.
@@ -174,8 +179,9 @@ class LinearModel(ByFields, Model):
     def to_network(self) -> TableNetwork:
         """Return the naive Bayes network with this posterior of complete rows; see :meth:`Model.to_network`.
 
-        Whatever the posterior leaves free is as in naive Bayes. Under this network, hidden cells are independent of
-        the observed ones given the class, while the model considers their covariances.
+        Whatever the posterior leaves free is as in naive Bayes. Use it for complete rows only: under this network,
+        features are independent given the class. What it says of rows with hidden cells, and of the class when
+        nothing is known, can be far from what the model says, which considers the covariances.
 
         Raises
         ------
@@ -187,8 +193,14 @@ class LinearModel(ByFields, Model):
             Potential(own.child, own.features, own.logs + common[:, None])
             for own, common in zip(others, self.common_logs, strict=True)
         ]
-        structure = self.structure
-        tables = posterior_tables((of_class, *potentials), structure)
+        structure = naive_bayes_structure(self.vocabulary)
+        try:
+            tables = posterior_tables((of_class, *potentials), structure)
+        except ValueError as error:
+            raise ValueError(
+                "no network of conditional tables can represent this posterior: a table would hold probabilities "
+                "that are too small for a float. Fit the linear logistic regression with centre=0 or a larger l2"
+            ) from error
         return TableNetwork(
             vocabulary=self.vocabulary,
             cut_points=self.cut_points,

@@ -31,7 +31,10 @@ from anbexact.tables.folds import split_table
 def to_the_end(monkeypatch):
     """Let fits go on until rounding ends them; usually, they end where little is left to gain."""
     monkeypatch.setattr(mode_module, "STATIONARY", {8: 1e-16, 4: 1e-16})
-    monkeypatch.setattr(fit_module, "ENOUGH", 0.0)
+
+
+MEASURED = [True, False, False, True, False]
+"""Which values of the samples are places: those of sizes and of parts, not those of kinds and of missing cells."""
 
 
 def points_of(fit, rows):
@@ -67,7 +70,8 @@ class TestCoefficients:
         rows, classes = repeated(sample)
         fit = LinearFit(sample.table, {})
         coefficients, constants = fit.coefficients(LinearSetting(l2, centre))
-        wanted, of_constants = oracles.linear_posterior(points_of(fit, rows), classes, N_CLASSES, l2, centre)
+        points = points_of(fit, rows)
+        wanted, of_constants = oracles.linear_posterior(points, classes, N_CLASSES, l2, centre, MEASURED)
         points = np.array(points_of(fit, rows))
         found = log_softmax(points @ coefficients + constants, axis=1)
         np.testing.assert_allclose(found, log_softmax(points @ wanted + of_constants, axis=1), atol=2e-5)
@@ -78,7 +82,7 @@ class TestCoefficients:
         """Half the weights with half the precision have the same maximum but for the covariance and frequencies."""
         sample = whole_weights(seed)
         one, other = (LinearFit(sample.table, {}), LinearFit(sample.table, {}))
-        other._weights, other._pull = other._weights / 2, other._pull
+        other._weights = other._weights / 2
         for centre in CENTRES:
             a, b = one.coefficients(LinearSetting(2.0, centre)), other.coefficients(LinearSetting(1.0, centre))
             np.testing.assert_allclose(a[0], b[0], atol=1e-5)
@@ -87,11 +91,16 @@ class TestCoefficients:
     @examples(25)
     @given(seed=st.integers(0, 10**6))
     def test_discriminant_analysis(self, seed):
+        """Of sizes and of parts without missing cells, which are places in an order."""
         sample = whole_weights(seed)
+        sample.rows = [(size, 0, min(part, 3)) for size, _, part in sample.rows]
         rows, classes = repeated(sample)
-        fit = LinearFit(sample.table, {})
-        coefficients, constants = fit.coefficients(LinearSetting(1e9, 1.0))
-        points = np.array(points_of(fit, rows))
+        X, y = sample.frame()
+        table = DiscreteTable.from_frame(X[["size", "part"]], y, sample_weight=sample.weights)
+        fit = LinearFit(table, {})
+        coefficients, constants = fit.coefficients(LinearSetting(1e7, 1.0))
+        states = [table.vocabulary.states[name] for name in ("size", "part")]
+        points = np.array(points_of(fit, [(states[0].index(size), states[1].index(part)) for size, _, part in rows]))
         within = oracles.covariance_within(points, classes)
 
         class Known(BaseEstimator):
@@ -102,7 +111,19 @@ class TestCoefficients:
         logs = np.array([np.log((classes.count(c) + 1 / N_CLASSES) / (len(classes) + 1)) for c in range(N_CLASSES)])
         model = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=Known(), priors=np.exp(logs))
         wanted = model.fit(points, classes).predict_log_proba(points)
-        np.testing.assert_allclose(log_softmax(points @ coefficients + constants, axis=1), wanted, atol=1e-5)
+        np.testing.assert_allclose(log_softmax(points @ coefficients + constants, axis=1), wanted, atol=1e-4)
+
+    def test_a_state_that_tells_the_classes_apart(self):
+        """Log odds grow with the logarithm of the number of rows, not with the number."""
+        found = []
+        for n in (40, 400, 4_000):
+            rng = np.random.default_rng(0)
+            c = rng.integers(0, 2, n)
+            X = pd.DataFrame({"x": np.where(c, "u", "v"), "noise": rng.normal(size=n).round(1)})
+            model, _ = learn_linear(DiscreteTable.from_frame(X, pd.Series(c, name="c")), {}, PRECISIONS, CENTRES)
+            found.append(np.abs(np.diff(model.effects[0], axis=1)).max())
+        assert found[0] < 12
+        assert found[2] < 2.5 * found[0]
 
     def test_a_class_without_rows(self):
         rng = np.random.default_rng(0)
@@ -112,7 +133,9 @@ class TestCoefficients:
         for setting in (LinearSetting(1.0, 0.0), LinearSetting(1.0, 1.0)):
             model, _ = learn_linear(table, {}, [setting.l2], [setting.centre])
             logs = model.log_posterior(np.arange(10, dtype=np.int16)[None])
-            assert (np.exp(logs[:, 2]) < 0.02).all()
+            share = np.exp(LinearFit(table, {}).biases[2])
+            assert (np.exp(logs[:, 2]) < 1.5 * share).all()
+            assert np.exp(logs[:, 2]).max() > share / 5
             assert np.ptp(logs[:, 0] - logs[:, 1]) > 1
 
     def test_one_class(self):
@@ -145,32 +168,27 @@ class TestChoice:
     def test_losses(self, seed):
         sample = whole_weights(seed, 40)
         table = sample.table
-        found = choose_linear(table, {}, (0.1, 10.0), (0.0, 1.0))
-        assert [choice.log_loss for choice in found] == sorted(choice.log_loss for choice in found)
-        totals, of_frequencies = dict.fromkeys([choice.setting for choice in found], 0.0), 0.0
+        totals = {LinearSetting(l2, centre): 0.0 for l2 in (0.1, 10.0) for centre in (0.0, 1.0)}
+        of_frequencies = 0.0
         for left, held in split_table(table, FOLDS):
             fit, rows, others = LinearFit(left, {}), Sample.of(left), Sample.of(held)
-            known = sorted(set(rows.classes))
-            if len(known) < N_CLASSES:
-                return
+            assert len(set(rows.classes)) == N_CLASSES
             learned, classes = repeated(rows)
             for setting in totals:
-                w, b = oracles.linear_posterior(points_of(fit, learned), classes, N_CLASSES, *setting)
+                w, b = oracles.linear_posterior(points_of(fit, learned), classes, N_CLASSES, *setting, MEASURED)
                 logs = log_softmax(np.array(points_of(fit, others.rows)) @ w + b, axis=1)
                 own = logs[np.arange(len(others.rows)), others.classes]
                 totals[setting] -= float(np.dot(others.weights, own))
-            of_frequencies -= float(
-                np.dot(
-                    others.weights, [np.log((classes.count(c) + 1 / 3) / (len(classes) + 1)) for c in others.classes]
-                )
-            )
-        for choice in found:
-            np.testing.assert_allclose(choice.log_loss, totals[choice.setting] / table.weight_sum, atol=1e-4)
-            np.testing.assert_allclose(choice.of_frequencies, of_frequencies / table.weight_sum)
+            shares = [(classes.count(c) + 1 / 3) / (len(classes) + 1) for c in others.classes]
+            of_frequencies -= float(np.dot(others.weights, np.log(shares)))
+        found = choose_linear(table, {}, (0.1, 10.0), (0.0, 1.0))
+        assert found.setting == min(totals, key=totals.get)
+        np.testing.assert_allclose(found.log_loss, totals[found.setting] / table.weight_sum, atol=1e-4)
+        np.testing.assert_allclose(found.of_frequencies, of_frequencies / table.weight_sum)
 
     def test_nothing_is_held_out_for_one_setting(self, monkeypatch):
         monkeypatch.setattr(fit_module, "split_table", None)
-        (choice,) = choose_linear(Sample.drawn(0).table, {}, [1.0], [0.5])
+        choice = choose_linear(Sample.drawn(0).table, {}, [1.0], [0.5])
         assert choice.setting == (1.0, 0.5)
         assert np.isnan(choice.log_loss)
 
@@ -187,5 +205,5 @@ class TestChoice:
         labels = X @ [1.0, 2.0, -1.0] > 0
         columns = pd.DataFrame({f"x{j}": np.round(column, 1) for j, column in enumerate(X.T)})
         table = DiscreteTable.from_frame(columns, pd.Series(labels, name="c"))
-        best = choose_linear(table, {}, PRECISIONS, CENTRES)[0]
+        best = choose_linear(table, {}, PRECISIONS, CENTRES)
         assert best.log_loss < 0.25 < best.of_frequencies

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import oracles
@@ -70,10 +71,25 @@ def test_nothing_is_known_without_cells():
 
 def test_discriminant_analysis_needs_no_other_shares():
     """Up to the row that all classes share."""
-    sample = Sample.drawn(3, 300)
-    model = learn_linear(sample.table, {}, [1e9], [1.0])[0]
+    X, y = Sample.drawn(3, 300).frame()
+    model = learn_linear(DiscreteTable.from_frame(X[["size"]], y), {}, [1e7], [1.0])[0]
     _, beyond = model._of_all
     np.testing.assert_allclose(beyond, beyond[0], atol=0.01)
+    of_class = model.to_potentials()[0].logs
+    np.testing.assert_allclose(log_softmax(of_class), np.log(model.shares), atol=0.01)
+
+
+def test_a_column_tells_what_to_expect_in_another():
+    rng = np.random.default_rng(0)
+    level = np.repeat(np.arange(6), 20)
+    X = pd.DataFrame({"a": level, "b": np.clip(level + rng.integers(-1, 2, 120) * (rng.random(120) < 0.1), 0, 5)})
+    y = pd.Series(level + rng.normal(size=120) > 2.5, name="c")
+    model = learn_linear(DiscreteTable.from_frame(X, y), {}, [0.1], [0.0])[0]
+    complete = model.posterior(np.stack([np.arange(6), np.arange(6)]).astype(np.int16))
+    hidden = model.posterior(np.stack([np.arange(6), np.full(6, -1)]).astype(np.int16))
+    network = model.to_network().posterior(np.stack([np.arange(6), np.full(6, -1)]).astype(np.int16))
+    assert np.abs(hidden - complete).max() < 0.05
+    assert np.abs(network - complete).max() > 0.1
 
 
 def test_a_feature_without_values_may_be_missing():
@@ -96,13 +112,14 @@ class TestNetwork:
             np.testing.assert_allclose(of_variable.values.sum(axis=0), 1.0)
 
     def test_of_a_model_that_is_too_sure(self):
-        """With a feature that tells the classes apart, discriminant analysis is sure of more than floats can say."""
-        n = 20_000
-        X, y = pd.DataFrame({"x": list("uv")}), pd.Series([0, 1], name="c")
-        model = learn_linear(DiscreteTable.from_frame(X, y, sample_weight=[n, n]), {}, [1.0], [1.0])[0]
-        np.testing.assert_allclose(model.posterior(np.array([[0, 1]], np.int16)), np.eye(2))
-        with pytest.raises(ValueError, match="no network can represent this posterior"):
-            model.to_network()
+        """Of classes far apart in an order, discriminant analysis is sure of more than floats can say."""
+        X, y = pd.DataFrame({"x": [0, 1, 8, 9]}), pd.Series([0, 0, 1, 1], name="c")
+        cuts = {"x": np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])}
+        table = DiscreteTable.from_frame(X, y, sample_weight=[9e6] * 4, categories={"x": range(10)})
+        model = learn_linear(table, cuts, [1.0], [1.0])[0]
+        sharper = replace(model, coefficients=100 * model.coefficients)
+        with pytest.raises(ValueError, match=r"too small for a float. Fit .* with centre=0 or a larger l2"):
+            sharper.to_network()
 
 
 class TestForms:
@@ -110,6 +127,7 @@ class TestForms:
         model = learned(1)
         codes = every_row(model)
         of_class, *others = model.to_potentials()
+        assert model.n_parameters == 2 * (5 + 1)
         logs = of_class.logs + sum(own.logs[states] for own, states in zip(others, codes, strict=True))
         np.testing.assert_allclose(log_softmax(logs, axis=1), model.log_posterior(codes))
         assert [name for name, _ in model.summed_families] == ["c", *model.vocabulary.features]

@@ -120,7 +120,9 @@ def cases_section(subject: Subject) -> Section | None:
             "classes; a line through it, if there is one, is its 95 % credible interval."
             if subject.network is not None
             else "Some rows, explained. Each line has the factor by which one or several features multiply the odds "
-            "of the two most probable classes. The factors combine all members of the pool.",
+            "of the two most probable classes."
+            + " The factors combine all members of the pool."
+            * hasattr(subject.classifier, "members_"),
             "note",
         )
     ]
