@@ -146,6 +146,22 @@ class TestRows:
         np.testing.assert_allclose(everywhere.sum(axis=1), 1)
         assert log_loss(y, everywhere, labels=model.classes_) < log_loss(y, [model.class_prior_] * len(y))
 
+    def test_groups_are_held_out_as_a_whole(self):
+        """The person tells everything, except about persons whose rows are all held out."""
+        rng = np.random.default_rng(0)
+        persons = np.repeat(np.arange(20), 4)
+        X = pd.DataFrame({"person": [f"person {k}" for k in persons], "noise": rng.integers(0, 3, 80)})
+        y = pd.Series(rng.choice(["ill", "well"], 20)[persons], name="k")
+        model = LinearClassifier(group_categories=None)
+        assert model.fit(X, y).l2_ == min(PRECISIONS)
+        assert model.fit(X, y, groups=persons).l2_ >= 10
+
+    def test_weights_of_classes(self):
+        X, y = rows()
+        weighted = fixed(class_weight={"low": 3.0}).fit(X, y)
+        rowwise = fixed().fit(X, y, np.where(y == "low", 3.0, 1.0))
+        np.testing.assert_array_equal(weighted.predict_proba(X), rowwise.predict_proba(X))
+
     def test_unknown_values_count_as_hidden(self):
         X, y = rows()
         model = fixed().fit(X, y)
@@ -195,6 +211,11 @@ class TestHandingOver:
             for explanation, own in zip(model.explain(of, label="low", against="high"), logs, strict=True):
                 assert explanation.terms["nats"].sum() == pytest.approx(explanation.log_odds)
                 assert explanation.log_odds == pytest.approx(own[1] - own[0])
+        of_class, of_x, *_ = model.model_.to_potentials()
+        terms = model.explain(X[:1], label="low", against="high")[0].terms.set_index("feature")["nats"]
+        state = model.reader_.codes(X[:1])[0, 0]
+        assert terms["(prior of k)"] == pytest.approx(of_class.logs[1] - of_class.logs[0])
+        assert terms["x"] == pytest.approx(of_x.logs[state, 1] - of_x.logs[state, 0])
         assert "from a logistic regression" in str(model.explain(X[:1])[0])
 
     def test_queries(self):
