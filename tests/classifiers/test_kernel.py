@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from edited import write_edited
+from mixed_rows import holes, mixed_columns, thirds
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
@@ -25,22 +26,9 @@ from anbexact.models.kernel.fit import POWERS, PRECISIONS, RATES, RELEVANCES, le
 
 
 def rows(seed=0, n=60):
-    """Rows of two columns of measurements, one of names and one of counts, and three classes."""
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "x": rng.normal(size=n).round(3),
-            "y": rng.exponential(size=n).round(3),
-            "name": rng.choice(list("uvw"), n),
-            "count": rng.integers(0, 4, n),
-        }
-    )
-    score = X["x"] * (X["name"] == "u") + X["count"] + rng.normal(size=n) * 0.5
-    return X, pd.Series(pd.qcut(score, 3, labels=["low", "middle", "high"]).astype(str), name="k")
-
-
-def holes(X, seed=0):
-    return X.astype(object).mask(np.random.default_rng(seed).random(X.shape) < 0.2)
+    """Rows of columns of every kind, and three classes."""
+    X, rng = mixed_columns(seed, n)
+    return X, thirds(X["x"] * (X["name"] == "u") + X["count"] + rng.normal(size=n) * 0.5)
 
 
 def fixed(**parameters):

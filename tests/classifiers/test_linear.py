@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from mixed_rows import holes, mixed_columns, thirds
 from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -23,22 +24,9 @@ from anbexact.report import nomogram
 
 
 def rows(seed=0, n=60):
-    """Rows of two columns of measurements, one of names and one of counts, and three classes."""
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(
-        {
-            "x": rng.normal(size=n).round(3),
-            "y": rng.exponential(size=n).round(3),
-            "name": rng.choice(list("uvw"), n),
-            "count": rng.integers(0, 4, n),
-        }
-    )
-    score = 2 * X["x"] + (X["name"] == "u") + X["count"] + rng.normal(size=n) * 0.3
-    return X, pd.Series(pd.qcut(score, 3, labels=["low", "middle", "high"]).astype(str), name="k")
-
-
-def holes(X, seed=0):
-    return X.astype(object).mask(np.random.default_rng(seed).random(X.shape) < 0.2)
+    """Rows of columns of every kind, and three classes."""
+    X, rng = mixed_columns(seed, n)
+    return X, thirds(2 * X["x"] + (X["name"] == "u") + X["count"] + rng.normal(size=n) * 0.3)
 
 
 def fixed(**parameters):
