@@ -199,7 +199,8 @@ class LinearModel(ByFields, Model):
         except ValueError as error:
             raise ValueError(
                 "no network of conditional tables can represent this posterior: a table would hold probabilities "
-                "that are too small for a float. Fit the linear logistic regression with centre=0 or a larger l2"
+                "that are too small for a float. Fit the linear logistic regression with the centre 0, or with a "
+                "larger l2"
             ) from error
         return TableNetwork(
             vocabulary=self.vocabulary,

@@ -118,7 +118,7 @@ class TestNetwork:
         table = DiscreteTable.from_frame(X, y, sample_weight=[9e6] * 4, categories={"x": range(10)})
         model = learn_linear(table, cuts, [1.0], [1.0])[0]
         sharper = replace(model, coefficients=100 * model.coefficients)
-        with pytest.raises(ValueError, match=r"too small for a float. Fit .* with centre=0 or a larger l2"):
+        with pytest.raises(ValueError, match=r"too small for a float. Fit .* with the centre 0, or with a larger l2"):
             sharper.to_network()
 
 
