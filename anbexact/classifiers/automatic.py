@@ -55,15 +55,14 @@ class AutoClassifier(AutoParameters, PooledClassifier):
     """The classifier to begin with: it learns as many models as time allows, and pools the few that predict best.
 
     The models are naive Bayes, TAN, kDB and exact ANB, with smooth shapes or without, and, with few rows, linear
-    logistic regression. The first takes a few seconds
-    on most tables, even on those with more columns than rows, with many classes or with many values in a column. Then
-    come the models that predict best in most tables, as far as ``time_budget`` allows. Each is learned again
-    in folds, or, from 1,500 rows on, once from two thirds of the rows, and weighted by its predictions for the rows
-    that were held out. One model after the other is left out as long as the loss of the others on these rows exceeds
-    the loss of all by at most 0.001 nats per row; often a single one is left. With fewer than 200 rows, chance would
-    decide that: two to five models are learned then, one of them linear logistic regression if columns are cut, and
-    those of positive weight are kept. The result is a :class:`~anbexact.PooledClassifier`; see the guide "Which
-    classifier?".
+    logistic regression. The first takes a few seconds on most tables, even on those with more columns than rows, with
+    many classes or with many values in a column. Then come the models that predict best in most tables, as far as
+    ``time_budget`` allows. Each is learned again in folds, or, from 1,500 rows on, once from two thirds of the rows,
+    and weighted by its predictions for the rows that were held out. One model after the other is left out as long as
+    the loss of the others on these rows exceeds the loss of all by at most 0.001 nats per row; often a single one is
+    left. With fewer than 200 rows, chance would decide that: two to five models are learned then, one of them linear
+    logistic regression if columns are cut, and those of positive weight are kept. The result is a
+    :class:`~anbexact.PooledClassifier`; see the guide "Which classifier?".
 
     The class frequencies are weighted as if they were a model, too. Where the features say nothing about the class,
     or rows are too few to learn what they say, the weights therefore draw the predictions to the class frequencies.

@@ -48,12 +48,13 @@ class LinearClassifier(LinearParameters, TableClassifier):
         Σ_t v_t ln P(c_t | x_t) - λ/2 Σ_c [(w_c - s m_c)' S (w_c - s m_c) + d_c² / 101],
 
     for rows of weight v_t, with coefficients that add up to 0 over the classes. S is the covariance of the values
-    within the classes, shrunk by the rule of Ledoit and Wolf. ``m_c = S⁻¹ (mean of class c)`` are the coefficients of
-    linear discriminant analysis by the places alone, of features with three states or more in an order; those of all
-    other values are 0. d_c is the difference of b_c and the constant of this centre, ``ln π_c - s m_c' S m_c / 2``,
-    where π_c is the share of class c. With s = 0, this is a logistic regression with a Gaussian prior; with s = 1 and
-    a large λ, it is linear discriminant analysis, which needs fewer rows where the classes are about normal with the
-    same covariance. λ and s are chosen by cross-validation.
+    within the classes, shrunk by the rule of Ledoit and Wolf, as if there were one more row of spherical scatter.
+    ``m_c = S⁻¹ (mean of class c)`` are the coefficients of linear discriminant analysis by the places alone, of
+    features with three states or more in an order; those of all other values are 0. d_c is the difference of b_c and
+    the constant of this centre, ``ln π_c - s m_c' S m_c / 2``, where π_c is the share of class c. With s = 0, this is
+    a logistic regression with a Gaussian prior; with s = 1 and a large λ, it is linear discriminant analysis, which
+    needs fewer rows where the classes are about normal with the same covariance. λ and s are chosen by
+    cross-validation.
 
     Where log odds are close to linear in the features, and rows are few, this predicts better than networks and
     additive models with smooth effects, which need rows to find that out. Missing cells are summed out as if the
@@ -62,8 +63,8 @@ class LinearClassifier(LinearParameters, TableClassifier):
     :meth:`to_logit` returns the same posterior of complete rows as a logistic regression on the states, and
     ``to_logit().to_classifier()`` as a naive Bayes network.
 
-    With v values of all features, a fit takes time in proportion to v³, and memory and files for v² numbers. So does
-    the prediction of every set of cells that are missing together.
+    With v values of all features, a fit takes time in proportion to v³, and memory and files for v² numbers. Rows to
+    be predicted take as much time once for every combination of features that are missing together.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class LinearClassifier(LinearParameters, TableClassifier):
         table, cut_points = read.discretised(QuantileDiscretizer() if is_auto(self.discretizer) else self.discretizer)
         precisions = PRECISIONS if is_auto(self.l2) else (float(self.l2),)
         centres = CENTRES if is_auto(self.centre) else (float(self.centre),)
-        model, chosen = learn_linear(table, cut_points, precisions, centres)
+        model, chosen = learn_linear(table, cut_points, precisions, centres, self.progress())
         if len(table.weights) >= LEAST_ROWS_COMPARED:
             n_features = max(sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features), 1)
             warn_if_worse(chosen.log_loss, chosen.of_frequencies, too_few(table, n_features))

@@ -54,7 +54,7 @@ from oracles.kernel import (
     row_correlation,
     state_distance,
 )
-from oracles.linear import covariance_within, linear_marginal, linear_posterior, linear_values
+from oracles.linear import class_means, covariance_within, linear_marginal, linear_posterior, linear_values
 from oracles.logit import (
     Conditional,
     Smooth,
@@ -234,6 +234,7 @@ __all__ = [
     "class_boxes",
     "class_entropy",
     "class_families",
+    "class_means",
     "class_parameters",
     "climb",
     "completions",

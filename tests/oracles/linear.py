@@ -5,7 +5,6 @@ from math import log, sqrt
 import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
-from sklearn.covariance import ledoit_wolf
 
 from oracles.tables import log_sum
 
@@ -37,38 +36,56 @@ def linear_values(places, weights):
     return [[column[s] / sqrt(variance) for column in centred] for s in states]
 
 
-def covariance_within(points, classes):
-    """The shrunk covariance within the classes of rows of weight 1, with one more of the mean variance of all."""
-    points, n = np.array(points, dtype=float), len(points)
-    apart = np.array([x - np.mean([z for z, d in zip(points, classes, strict=True) if d == c], axis=0)
-                      for x, c in zip(points, classes, strict=True)])  # fmt: skip
-    shrunk = ledoit_wolf(apart, assume_centered=True)[0]
-    variance = float(np.mean([np.mean(column**2) for column in points.T]))
-    return (n * shrunk + variance * np.eye(points.shape[1])) / (n + 1)
+def class_means(points, classes, weights, n_classes):
+    """The mean of the points of every class, by their weights."""
+    means = []
+    for c in range(n_classes):
+        own = [(x, w) for x, d, w in zip(points, classes, weights, strict=True) if d == c]
+        means.append(sum(w * x for x, w in own) / sum(w for _, w in own))
+    return means
 
 
-def linear_posterior(points, classes, n_classes, l2, centre, measured):
-    """Coefficients and constants of classes that all occur, by a general optimiser, for rows of weight 1.
+def covariance_within(points, classes, weights, n_classes):
+    """The covariance within the classes, shrunk to a multiple of the identity matrix, with one row more.
+
+    The shrinkage is that of Ledoit and Wolf for as many rows as the weights add up to: the mean squared distance of
+    the outer products of the rows from their mean, divided by the number of rows, as a share of the squared distance
+    of this mean from its nearest multiple of the identity. The row more has the mean variance of all columns.
+    """
+    points, n = [np.array(x, dtype=float) for x in points], sum(weights)
+    means, size = class_means(points, classes, weights, n_classes), len(points[0])
+    outer = [np.outer(x - means[c], x - means[c]) for x, c in zip(points, classes, strict=True)]
+    covariance = sum(w * one for w, one in zip(weights, outer, strict=True)) / n
+    target = np.trace(covariance) / size * np.eye(size)
+    noise = sum(w * np.sum((one - covariance) ** 2) for w, one in zip(weights, outer, strict=True)) / n**2
+    apart = np.sum((covariance - target) ** 2)
+    share = min(noise / apart, 1.0) if apart > 0 else 0.0
+    shrunk = (1 - share) * covariance + share * target
+    variance = sum(w * np.mean(x**2) for w, x in zip(weights, points, strict=True)) / n
+    return (n * shrunk + variance * np.eye(size)) / (n + 1)
+
+
+def linear_posterior(points, classes, weights, n_classes, l2, centre, measured):
+    """Coefficients and constants of classes that all occur, by a general optimiser.
 
     The centre is that of discriminant analysis by the measured values alone. The constants have the prior precision
     ``l2 / 101`` around those of the centre.
     """
-    points, n = np.array(points, dtype=float), len(points)
-    size = points.shape[1]
-    within = covariance_within(points, classes)
-    means = np.array([np.mean([x for x, d in zip(points, classes, strict=True) if d == c], axis=0)
-                      for c in range(n_classes)])  # fmt: skip
+    points, size = [np.array(x, dtype=float) for x in points], len(points[0])
+    within = covariance_within(points, classes, weights, n_classes)
+    means = np.array(class_means(points, classes, weights, n_classes))
     directions, m = np.zeros(means.shape), np.flatnonzero(measured)
     directions[:, m] = np.linalg.solve(within[np.ix_(m, m)], means[:, m].T).T
-    logs = np.array([log((classes.count(c) + 1 / n_classes) / (n + 1)) for c in range(n_classes)])
+    of_classes = [sum(w for d, w in zip(classes, weights, strict=True) if d == c) for c in range(n_classes)]
+    logs = np.array([log((of_class + 1 / n_classes) / (sum(weights) + 1)) for of_class in of_classes])
     lowered = logs - centre / 2 * np.einsum("cj,cj->c", means, directions)
 
     def objective(flat):
         w, b = flat[: size * n_classes].reshape(n_classes, size), flat[size * n_classes :]
         value = 0.0
-        for x, label in zip(points, classes, strict=True):
+        for x, label, weight in zip(points, classes, weights, strict=True):
             odds = w @ x + lowered + b
-            value -= odds[label] - log_sum(odds.tolist())
+            value -= weight * (odds[label] - log_sum(odds.tolist()))
         for own, direction in zip(w, directions, strict=True):
             value += l2 / 2 * (own - centre * direction) @ within @ (own - centre * direction)
         return value + l2 / 101 / 2 * b @ b

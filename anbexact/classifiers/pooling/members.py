@@ -31,7 +31,7 @@ its structure exactly, because it would take too long."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
 """Two limits on classes times features times `INTERVALS`. Up to the first, automatic members have smooth
 interactions; up to the second, only a smooth TAN has them, and only if columns are cut and kernel logistic regression
-is not a member; beyond it, smooth members have main effects only, and linear logistic regression is no member."""
+is not a member; beyond it, smooth members have main effects only, and linear logistic regression is not a member."""
 INTERVALS = 24
 """Number of intervals of a smooth column that these limits assume."""
 FEW_VALUES, FEW_INTERVALS, FEWEST_INTERVALS, MORE_INTERVALS = 300, 8, 4, 16
@@ -50,7 +50,7 @@ FEW_FEATURES, ROWS_FOR_TREES_OF_INTERVALS = 6, 500
 tables as trees is a member: it finds interactions of two features in narrow regions."""
 ROWS_WITHOUT_LINEAR = 250
 """Where columns are cut, number of rows below which linear logistic regression is a member, unless `MOST_UNKNOWNS` is
-exceeded. Where it and kernel logistic regression are members, no network on five intervals is one."""
+exceeded. Where it and kernel logistic regression are members, networks on five intervals are left out."""
 ROWS_FOR_SMOOTH_ANB = 15_000
 """Number of rows from which on a smooth ANB on the cut points of MODL is a member next to kernel logistic
 regression."""
@@ -105,10 +105,10 @@ def automatic_members(
     tables: one with two parents on intervals of equal width, and one with four on eight intervals of equal frequency.
     With few features and enough rows, a kDB with one parent and tables as trees is added, on the latter intervals;
     with few rows, linear logistic regression. Some of these hardly change the predictions next to kernel logistic
-    regression. Where that is a member, no network on five intervals is one if linear logistic regression is, and
-    naive Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From there on, the
-    only networks are naive Bayes and kDB on these cut points, the kDB with hierarchical tables and with trees and,
-    from `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
+    regression. Where that is a member, and linear logistic regression is, too, networks on five intervals are left
+    out; and naive Bayes is the only network on the cut points of MODL below `ROWS_FOR_FOUR_PARENTS` rows. From there
+    on, the only networks are naive Bayes and kDB on these cut points, the kDB with hierarchical tables and with trees
+    and, from `ROWS_FOR_SMOOTH_ANB` rows on, the smooth ANB.
 
     Where no column is cut, the members are naive Bayes and TAN with smooth shapes; kDB and ANB refitted without them,
     and TAN, too, where kernel logistic regression is not a member; and TAN, kDB and ANB as they are learned. With few

@@ -1,1 +1,1 @@
-"""Logistic regression with lines as shapes, and the choice between it and linear discriminant analysis."""
+"""Linear logistic regression, drawn towards linear discriminant analysis."""

@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 
 from anbexact._runtime.arrays import Bools, Floats
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.models.kernel.mode import Objective, mode
 from anbexact.models.kernel.rows import DistinctRows
@@ -191,6 +192,7 @@ def choose_linear(
     cut_points: Mapping[Hashable, Cuts],
     precisions: Sequence[float],
     centres: Sequence[float],
+    progress: Progress | None = None,
 ) -> LinearChoice:
     """Return the precision and the centre with the least log loss in cross-validation.
 
@@ -206,6 +208,8 @@ def choose_linear(
         The cut points of the columns that are cut.
     precisions, centres : sequences of float
         The values to choose from. With one of each, nothing is held out.
+    progress : callable, optional
+        Called with a phase and the share of all pairs that have been tried.
     """
     settings = [LinearSetting(l2, centre) for centre in sorted(centres) for l2 in sorted(precisions, reverse=True)]
     folds: list[tuple[LinearFit, DistinctRows]] = []
@@ -215,7 +219,11 @@ def choose_linear(
     if not folds:
         return LinearChoice(settings[0])
     weight = sum(float(held.weights.sum()) for _, held in folds)
-    losses = [sum(fit.loss(held, setting) for fit, held in folds) / weight for setting in settings]
+    losses = []
+    for setting in settings:
+        losses.append(sum(fit.loss(held, setting) for fit, held in folds) / weight)
+        if progress is not None:
+            progress("precision and centre", len(losses) / len(settings))
     of_frequencies = -sum(float(held.weights.sum(axis=0) @ fit.biases) for fit, held in folds) / weight
     best = int(np.argmin(losses))
     return LinearChoice(settings[best], losses[best], of_frequencies)
@@ -226,6 +234,7 @@ def learn_linear(
     cut_points: Mapping[Hashable, Cuts],
     precisions: Sequence[float],
     centres: Sequence[float],
+    progress: Progress | None = None,
 ) -> tuple[LinearModel, LinearChoice]:
     """Return the model with the best of some settings, and this choice.
 
@@ -233,7 +242,7 @@ def learn_linear(
     """
     vocabulary = table.vocabulary
     with one_blas_thread():
-        chosen = choose_linear(table, cut_points, precisions, centres)
+        chosen = choose_linear(table, cut_points, precisions, centres, progress)
         fit = LinearFit(table, cut_points)
         coefficients, constants = fit.coefficients(chosen.setting)
     bayes = eap_tables(count_families(table, naive_bayes_structure(vocabulary)))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 from similarities import N_CLASSES, Sample
 from sklearn.base import BaseEstimator
+from sklearn.covariance import ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tiers import examples
 
@@ -42,66 +43,65 @@ def points_of(fit, rows):
     return [np.concatenate([own[state] for own, state in zip(fit.values, row, strict=True)]) for row in rows]
 
 
-def repeated(sample):
-    """Rows and classes, a row of weight 2 twice."""
-    times = [int(weight) for weight in sample.weights]
-    return [
-        [value for value, n in zip(of, times, strict=True) for _ in range(n)] for of in (sample.rows, sample.classes)
-    ]
-
-
-def whole_weights(seed, n_rows=30):
-    sample = Sample.drawn(seed, n_rows)
-    weights = np.random.default_rng(seed + 1).integers(0, 3, n_rows)
-    weights[:N_CLASSES] = 1
-    sample.weights = weights.astype(float).tolist()
-    return sample
+def counted(sample):
+    """Rows, classes and weights of the rows of positive weight."""
+    kept = [of for of in zip(sample.rows, sample.classes, sample.weights, strict=True) if of[2] > 0]
+    return [list(of) for of in zip(*kept, strict=True)]
 
 
 class TestCoefficients:
     @examples(25)
     @given(
         seed=st.integers(0, 10**6),
+        weights=st.sampled_from(["ones", "mixed"]),
         l2=st.sampled_from([0.1, 1.0, 10.0]),
         centre=st.sampled_from([0.0, 0.3, 0.5, 1.0]),
     )
-    def test_maximise_the_penalised_likelihood(self, seed, l2, centre):
-        sample = whole_weights(seed)
-        rows, classes = repeated(sample)
+    def test_maximise_the_penalised_likelihood(self, seed, weights, l2, centre):
+        sample = Sample.drawn(seed, weights=weights)
         fit = LinearFit(sample.table, {})
         coefficients, constants = fit.coefficients(LinearSetting(l2, centre))
+        rows, *others = counted(sample)
         points = points_of(fit, rows)
-        wanted, of_constants = oracles.linear_posterior(points, classes, N_CLASSES, l2, centre, MEASURED)
-        points = np.array(points_of(fit, rows))
-        found = log_softmax(points @ coefficients + constants, axis=1)
-        np.testing.assert_allclose(found, log_softmax(points @ wanted + of_constants, axis=1), atol=2e-5)
+        wanted, of_constants = oracles.linear_posterior(points, *others, N_CLASSES, l2, centre, MEASURED)
+        found = log_softmax(np.array(points) @ coefficients + constants, axis=1)
+        np.testing.assert_allclose(found, log_softmax(np.array(points) @ wanted + of_constants, axis=1), atol=2e-5)
 
-    @examples(25)
-    @given(seed=st.integers(0, 10**6))
-    def test_fractional_weights(self, seed):
-        """Half the weights with half the precision have the same maximum but for the covariance and frequencies."""
-        sample = whole_weights(seed)
-        one, other = (LinearFit(sample.table, {}), LinearFit(sample.table, {}))
-        other._weights = other._weights / 2
-        for centre in CENTRES:
-            a, b = one.coefficients(LinearSetting(2.0, centre)), other.coefficients(LinearSetting(1.0, centre))
-            np.testing.assert_allclose(a[0], b[0], atol=1e-5)
-            np.testing.assert_allclose(a[1], b[1], atol=1e-5)
+    @examples(15)
+    @given(
+        seed=st.integers(0, 10**6), name=st.sampled_from(["size", "kind", "part"]), centre=st.sampled_from(CENTRES)
+    )
+    def test_one_feature_and_two_classes(self, seed, name, centre):
+        sample = Sample.drawn(seed, weights="mixed")
+        sample.classes = [min(label, 1) for label in sample.classes]
+        X, y = sample.frame()
+        categories = {key: sample.categories[key] for key in (name,)}
+        table = DiscreteTable.from_frame(
+            X[[name]], y, sample_weight=sample.weights, categories=categories, handle_missing="own_state"
+        )
+        fit, rows = LinearFit(table, {}), table.codes.tolist()
+        coefficients, constants = fit.coefficients(LinearSetting(1.0, centre))
+        points = points_of(fit, [row[:1] for row in rows])
+        measured = [name != "kind", *[False] * (len(points[0]) - 1)]
+        known = [row[1] for row in rows], table.weights.tolist()
+        wanted, of_constants = oracles.linear_posterior(points, *known, 2, 1.0, centre, measured)
+        found = log_softmax(np.array(points) @ coefficients + constants, axis=1)
+        np.testing.assert_allclose(found, log_softmax(np.array(points) @ wanted + of_constants, axis=1), atol=2e-5)
 
     @examples(25)
     @given(seed=st.integers(0, 10**6))
     def test_discriminant_analysis(self, seed):
         """Of sizes and of parts without missing cells, which are places in an order."""
-        sample = whole_weights(seed)
+        sample = Sample.drawn(seed)
         sample.rows = [(size, 0, min(part, 3)) for size, _, part in sample.rows]
-        rows, classes = repeated(sample)
+        rows, classes, weights = counted(sample)
         X, y = sample.frame()
-        table = DiscreteTable.from_frame(X[["size", "part"]], y, sample_weight=sample.weights)
+        table = DiscreteTable.from_frame(X[["size", "part"]], y)
         fit = LinearFit(table, {})
         coefficients, constants = fit.coefficients(LinearSetting(1e7, 1.0))
         states = [table.vocabulary.states[name] for name in ("size", "part")]
         points = np.array(points_of(fit, [(states[0].index(size), states[1].index(part)) for size, _, part in rows]))
-        within = oracles.covariance_within(points, classes)
+        within = oracles.covariance_within(points, classes, weights, N_CLASSES)
 
         class Known(BaseEstimator):
             def fit(self, X):
@@ -153,38 +153,64 @@ class TestCoefficients:
 
 class TestCovariance:
     @examples(40)
-    @given(seed=st.integers(0, 10**6), n_rows=st.sampled_from([6, 12, 40]))
-    def test_that_of_ledoit_and_wolf(self, seed, n_rows):
-        sample = whole_weights(seed, n_rows)
-        rows, classes = repeated(sample)
+    @given(
+        seed=st.integers(0, 10**6),
+        weights=st.sampled_from(["ones", "mixed"]),
+        n_rows=st.sampled_from([6, 12, 40]),
+    )
+    def test_formula(self, seed, weights, n_rows):
+        sample = Sample.drawn(seed, n_rows, weights)
+        rows, *others = counted(sample)
         fit = LinearFit(sample.table, {})
-        wanted = oracles.covariance_within(points_of(fit, rows), classes)
+        wanted = oracles.covariance_within(points_of(fit, rows), *others, N_CLASSES)
         np.testing.assert_allclose(fit.covariance, wanted, atol=1e-10)
+
+    @examples(20)
+    @given(seed=st.integers(0, 10**6), n_rows=st.sampled_from([6, 12, 40]))
+    def test_shrinkage_of_another_package(self, seed, n_rows):
+        sample = Sample.drawn(seed, n_rows)
+        rows, classes, weights = counted(sample)
+        fit = LinearFit(sample.table, {})
+        points = np.array(points_of(fit, rows))
+        means = np.array(oracles.class_means(points, classes, weights, N_CLASSES))
+        shrunk = ledoit_wolf(points - means[classes], assume_centered=True)[0]
+        variance = (points**2).mean() * np.eye(len(shrunk))
+        np.testing.assert_allclose(fit.covariance, (n_rows * shrunk + variance) / (n_rows + 1), atol=1e-10)
 
 
 class TestChoice:
     @examples(8)
     @given(seed=st.integers(0, 10**6))
     def test_losses(self, seed):
-        sample = whole_weights(seed, 40)
-        table = sample.table
+        table = Sample.drawn(seed, 40).table
         totals = {LinearSetting(l2, centre): 0.0 for l2 in (0.1, 10.0) for centre in (0.0, 1.0)}
         of_frequencies = 0.0
         for left, held in split_table(table, FOLDS):
-            fit, rows, others = LinearFit(left, {}), Sample.of(left), Sample.of(held)
-            assert len(set(rows.classes)) == N_CLASSES
-            learned, classes = repeated(rows)
+            fit, others = LinearFit(left, {}), Sample.of(held)
+            rows, classes, weights = counted(Sample.of(left))
+            assert len(set(classes)) == N_CLASSES
             for setting in totals:
-                w, b = oracles.linear_posterior(points_of(fit, learned), classes, N_CLASSES, *setting, MEASURED)
+                learned = points_of(fit, rows), classes, weights
+                w, b = oracles.linear_posterior(*learned, N_CLASSES, *setting, MEASURED)
                 logs = log_softmax(np.array(points_of(fit, others.rows)) @ w + b, axis=1)
                 own = logs[np.arange(len(others.rows)), others.classes]
                 totals[setting] -= float(np.dot(others.weights, own))
-            shares = [(classes.count(c) + 1 / 3) / (len(classes) + 1) for c in others.classes]
-            of_frequencies -= float(np.dot(others.weights, np.log(shares)))
+            of_classes = np.bincount(classes, weights, N_CLASSES)
+            shares = (of_classes + 1 / N_CLASSES) / (of_classes.sum() + 1)
+            of_frequencies -= float(np.dot(others.weights, np.log(shares[others.classes])))
         found = choose_linear(table, {}, (0.1, 10.0), (0.0, 1.0))
         assert found.setting == min(totals, key=totals.get)
         np.testing.assert_allclose(found.log_loss, totals[found.setting] / table.weight_sum, atol=1e-4)
         np.testing.assert_allclose(found.of_frequencies, of_frequencies / table.weight_sum)
+
+    def test_ties_are_for_the_smaller_centre_and_the_larger_precision(self, monkeypatch):
+        monkeypatch.setattr(LinearFit, "loss", lambda *_: 1.0)
+        assert choose_linear(Sample.drawn(0).table, {}, PRECISIONS, CENTRES).setting == (100.0, 0.0)
+
+    def test_progress_is_told(self):
+        told = []
+        choose_linear(Sample.drawn(0).table, {}, (0.1, 1.0), (0.0, 1.0), lambda *of: told.append(of))
+        assert told == [("precision and centre", k / 4) for k in (1, 2, 3, 4)]
 
     def test_nothing_is_held_out_for_one_setting(self, monkeypatch):
         monkeypatch.setattr(fit_module, "split_table", None)

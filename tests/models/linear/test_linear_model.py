@@ -14,6 +14,7 @@ from scipy.special import log_softmax
 from similarities import Sample
 from tiers import examples
 
+import anbexact.models.kernel.mode as mode_module
 from anbexact import DiscreteTable
 from anbexact.models.linear.fit import CENTRES, LinearFit, LinearSetting, learn_linear
 from anbexact.models.linear.model import LinearModel
@@ -45,6 +46,20 @@ def test_complete_rows(seed, l2, centre):
     codes = every_row(model)
     wanted = log_softmax(points_of(model, codes) @ coefficients + constants, axis=1)
     np.testing.assert_allclose(model.log_posterior(codes), wanted, atol=1e-10)
+
+
+@examples(25)
+@given(seed=st.integers(0, 10**6), **SETTINGS)
+def test_fits_end_close_to_the_maximum(seed, l2, centre):
+    sample = Sample.drawn(seed, 60)
+    codes = np.array(sample.rows, np.int16).T
+    found = learn_linear(sample.table, {}, [l2], [centre])[0].log_posterior(codes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mode_module, "STATIONARY", {8: 1e-16, 4: 1e-16})
+        exact = learn_linear(sample.table, {}, [l2], [centre])[0].log_posterior(codes)
+    own = np.arange(60), sample.classes
+    assert abs(found[own].mean() - exact[own].mean()) < 2e-4
+    assert np.abs(np.exp(found) - np.exp(exact)).max() < 0.02
 
 
 @examples(25)

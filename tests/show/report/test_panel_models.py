@@ -17,7 +17,7 @@ from anbexact.show.svg.markup import Markup
 WITHOUT = {"AveragedTANClassifier", "AveragedFANClassifier", "AveragedANBClassifier"}
 """Averages over all networks of a kind, which are too many for a page."""
 NO_NETWORKS = {"KernelClassifier": "KernelModel", "LinearClassifier": "LinearModel"}
-"""Classifiers whose models are no networks of conditional tables, and these models."""
+"""Classifiers whose models are not networks of conditional tables, and their models."""
 
 
 def table(seed=0, n=60, arities=(3, 2, 3, 2)):
